@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -47,6 +48,7 @@ struct CompareOptions {
   std::string b;
   std::string map;
   std::string tolerance = std::string(kAutomatic);
+  double allow = 1;
   std::vector<std::string> noise;
   std::string steps;
   std::string ops;
@@ -208,6 +210,13 @@ Status prepare(const CompareOptions& options, const Terminal& terminal, Prepared
     TENSORTAP_ASSIGN_OR_RETURN(prepared.options.map, parse_name_map(text, options.map));
     prepared.options.map_name = options.map;
   }
+  if (!(options.allow >= 1 && std::isfinite(options.allow))) {
+    return invalid_argument(fmt::format("--allow {:g}: give a number from 1 on", options.allow));
+  }
+  if (options.allow != 1 && options.tolerance != kAutomatic) {
+    return invalid_argument("--allow multiplies the tolerance auto: leave out --tolerance");
+  }
+  prepared.options.allow = options.allow;
   if (options.tolerance != kAutomatic) {
     TENSORTAP_ASSIGN_OR_RETURN(const std::string text, read_file(options.tolerance));
     TENSORTAP_ASSIGN_OR_RETURN(prepared.rules, ToleranceRules::parse(text, options.tolerance));
@@ -335,8 +344,9 @@ Action declare_compare(CLI::App& app) {
   app.add_option("B", options->b, "Folder of the dump that is the reference")->type_name(kDump)->required();
   app.add_option("--map", options->map, "Names that belong together: lines \"A-name<TAB>B-name\", or YAML; re: begins a pattern")
       ->type_name(kFile);
+  app.add_option("--allow", options->allow, "Multiply what rounding may do to a value by this (1)")->type_name("FACTOR");
   app.add_option("--tolerance", options->tolerance,
-                 "auto (by type and depth, or the noise), or a file of lines \"REGEX ABSOLUTE RELATIVE\", the last for \".*\"")
+                 "auto (by the inputs of each value and by the noise), or a file of lines \"REGEX ABSOLUTE RELATIVE\", the last for \".*\"")
       ->type_name("auto|FILE");
   add_repeated(app, "--noise", options->noise, kDump,
                "A run of one of the programs, of inputs moved by their last bit; or none (what `run --noise` left in A and B)");

@@ -48,6 +48,8 @@ class Printer {
   Printer(Terminal& terminal, const Json& summary) : terminal_(terminal), summary_(summary) {}
 
   void print() {
+    print_verdict();
+    print_culprit();
     line("pairs", fmt::format("{} of {} values (A), {} of {} (B); {} not explained", number(summary_, "paired"),
                               number(summary_, "values_a"), number(summary_, "paired"), number(summary_, "values_b"), unexplained()));
     print_rules();
@@ -62,7 +64,6 @@ class Printer {
     print_replay();
     print_early_end("A", summary_.at("ended_early_a"));
     print_early_end("B", summary_.at("ended_early_b"));
-    print_verdict();
   }
 
  private:
@@ -205,8 +206,38 @@ class Printer {
     line("ended early", terminal_.out_palette().yellow(text));
   }
 
+  // Below the verdict: what is known of the op that it names.
+  void print_culprit() {
+    const Json& culprit = summary_.at("culprit");
+    if (culprit.is_null()) return;
+    for (const Json& one : culprit.at("attributes")) {
+      line("",
+           fmt::format("attributes differ: {} {} here, {} there", member_text(one, "name"), member_text(one, "a"), member_text(one, "b")));
+    }
+    if (const Json& clipped = culprit.at("clipped"); !clipped.is_null()) {
+      line("", fmt::format("{} of {} clips {:.0f} % of what it quantises", member_text(clipped, "op"), member_text(clipped, "side"),
+                           100 * clipped.at("share").get<double>()));
+    }
+    if (member_text(culprit, "type_a") != member_text(culprit, "type")) {
+      line("", fmt::format("A computes it by {} ({})", member_text(culprit, "a"), member_text(culprit, "type_a")));
+    }
+    print_region("A", culprit.at("region_a"));
+    print_region("B", culprit.at("region_b"));
+  }
+  void print_region(std::string_view side, const Json& ops) {
+    if (ops.empty()) return;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < ops.size() && i < kMostNamed; ++i) {
+      names.push_back(fmt::format("{} ({})", member_text(ops[i], "op"), member_text(ops[i], "type")));
+    }
+    if (ops.size() > kMostNamed) names.push_back(fmt::format("and {} more", ops.size() - kMostNamed));
+    line("", fmt::format("only {} has {} {} before it: {}", side, ops.size(), ops.size() == 1 ? "op" : "ops", join(names, ", ")));
+  }
+
   void print_verdict() {
     const Palette& palette = terminal_.out_palette();
+    const double allow = summary_.at("allow").get<double>();
+    const std::string more = allow == 1 ? "" : fmt::format(" (with --allow {:g})", allow);
     const Json& verdicts = summary_.at("verdicts");
     const Json& given = summary_.at("given");
     const uint64_t nonfinite = number(verdicts, "non-finite") + number(given, "non-finite");
@@ -214,10 +245,13 @@ class Printer {
     const uint64_t other_sizes = number(summary_, "other_sizes");
     const size_t born = summary_.at("born").size();
     if (nonfinite + different + other_sizes > 0) {
-      std::string text = fmt::format("different: {} outside of the tolerance", different);
+      const Json& culprit = summary_.at("culprit");
+      std::string text = "different";
+      if (!culprit.is_null()) text += ": first in " + member_text(culprit, "text");
+      text += fmt::format("{} {} outside of the tolerance", culprit.is_null() ? ":" : ";", different);
       if (nonfinite > 0) text += fmt::format(", {} with NaN or Inf on one side only", nonfinite);
       if (other_sizes > 0) text += fmt::format(", {} with another number of elements", other_sizes);
-      line("verdict", palette.red(text));
+      line("verdict", palette.red(text + more));
     } else if (number(summary_, "judged") == 0) {
       line("verdict", palette.red("nothing was comparable"));
     } else if (number(summary_.at("results_a"), "open") + number(summary_.at("results_b"), "open") > 0) {
@@ -227,7 +261,7 @@ class Printer {
                                                  unknown, number(summary_, "records"))));
     } else if (number(verdicts, "noise") + number(verdicts, "tolerated") > 0) {
       const std::string where = born == 0 ? "" : fmt::format(", other rounding in {} {}", born, born == 1 ? "op" : "ops");
-      line("verdict", palette.green("same computation" + where));
+      line("verdict", palette.green("same computation" + where + more));
     } else if (number(verdicts, kSame) > 0) {
       line("verdict", palette.green("nothing differs in the statistics; whether all values are equal only tensors say"));
     } else {

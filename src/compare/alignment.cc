@@ -95,15 +95,18 @@ bool Alignment::takes_part(const ValueTable& table, const Value& value, const st
 
 bool Alignment::has_step(const RecordRow& row) const { return !maps_steps_ || is_load(row) || steps_.contains(row.step); }
 
-Alignment::Key Alignment::key_of_a(const RecordRow& row) const {
+Alignment::Key Alignment::key_of_a(const RecordRow& row, bool with_call) const {
   const bool load = is_load(row);
   const int64_t step = load ? 0 : maps_steps_ ? steps_.at(row.step) : row.step;
-  return {load, step, ranks_a_ ? row.rank : 0, phase_of(row), row.call};
+  return {load, step, ranks_a_ ? row.rank : 0, phase_of(row), with_call ? row.call : 0};
 }
 
-Alignment::Key Alignment::key_of_b(const RecordRow& row) const {
-  return {is_load(row), is_load(row) ? 0 : row.step, ranks_b_ ? row.rank : 0, phase_of(row), row.call};
+Alignment::Key Alignment::key_of_b(const RecordRow& row, bool with_call) const {
+  return {is_load(row), is_load(row) ? 0 : row.step, ranks_b_ ? row.rank : 0, phase_of(row), with_call ? row.call : 0};
 }
+
+// Whether executions with other numbers are no pair: not where each is a value of its own.
+bool Alignment::counts_calls(const Value& a, const Value& b) { return a.call == kAnyCall && b.call == kAnyCall; }
 
 // A weight that one program took when it was loaded may be a constant of the other's graph, which is there in every step.
 std::optional<Alignment::RowPair> Alignment::weight_and_constant(const Value& a, const Value& b) const {
@@ -119,10 +122,11 @@ std::vector<Alignment::RowPair> Alignment::rows(const Value& a, const Value& b) 
   if (const auto weight = weight_and_constant(a, b)) return {*weight};
   std::vector<std::pair<Key, uint32_t>> of_a;
   std::vector<std::pair<Key, uint32_t>> of_b;
+  const bool with_call = counts_calls(a, b);
   for (const uint32_t row : a.rows) {
-    if (has_step(a_.dump().rows()[row])) of_a.emplace_back(key_of_a(a_.dump().rows()[row]), row);
+    if (has_step(a_.dump().rows()[row])) of_a.emplace_back(key_of_a(a_.dump().rows()[row], with_call), row);
   }
-  for (const uint32_t row : b.rows) of_b.emplace_back(key_of_b(b_.dump().rows()[row]), row);
+  for (const uint32_t row : b.rows) of_b.emplace_back(key_of_b(b_.dump().rows()[row], with_call), row);
   const auto by_key = [](const auto& one, const auto& other) { return one.first < other.first; };
   std::ranges::stable_sort(of_a, by_key);
   std::ranges::stable_sort(of_b, by_key);
@@ -145,7 +149,8 @@ std::vector<Alignment::RowPair> Alignment::rows(const Value& a, const Value& b) 
 std::optional<Alignment::RowPair> Alignment::first_rows(const Value& a, const Value& b) const {
   const RecordRow& of_a = a_.dump().rows()[a.rows.front()];
   const RecordRow& of_b = b_.dump().rows()[b.rows.front()];
-  if (has_step(of_a) && key_of_a(of_a) == key_of_b(of_b)) return RowPair{a.rows.front(), b.rows.front()};
+  const bool with_call = counts_calls(a, b);
+  if (has_step(of_a) && key_of_a(of_a, with_call) == key_of_b(of_b, with_call)) return RowPair{a.rows.front(), b.rows.front()};
   const std::vector<RowPair> beside = rows(a, b);
   return beside.empty() ? std::nullopt : std::optional(beside.front());
 }

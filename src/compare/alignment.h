@@ -28,7 +28,7 @@ Result<std::vector<StepPair>> parse_step_pairs(std::string_view text);
 
 // Immutable; borrows both tables. Without pairs of steps equal ones are beside each other, or, where no step is in both dumps, the first of
 // one and the first of the other, and so on. The number of a rank counts only in dumps that have several, a
-// phase only where both dumps tell phases.
+// phase only where both dumps tell phases. Calls that are values of their own (Value::call) may have other numbers.
 class Alignment {
  public:
   Alignment(const ValueTable& a, const ValueTable& b, const std::vector<StepPair>& steps);
@@ -57,9 +57,10 @@ class Alignment {
   static bool takes_part(const ValueTable& table, const Value& value, const std::set<int64_t>& steps);
   [[nodiscard]] bool has_step(const RecordRow& row) const;
   [[nodiscard]] uint8_t phase_of(const RecordRow& row) const { return phases_ ? row.phase : uint8_t{0}; }
+  static bool counts_calls(const Value& a, const Value& b);
   [[nodiscard]] std::optional<RowPair> weight_and_constant(const Value& a, const Value& b) const;
-  [[nodiscard]] Key key_of_a(const RecordRow& row) const;
-  [[nodiscard]] Key key_of_b(const RecordRow& row) const;
+  [[nodiscard]] Key key_of_a(const RecordRow& row, bool with_call) const;
+  [[nodiscard]] Key key_of_b(const RecordRow& row, bool with_call) const;
 
   const ValueTable& a_;
   const ValueTable& b_;

@@ -1,12 +1,17 @@
 #include "compare/comparison_json.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "compare/culprit_text.h"
 #include "compare/difference_json.h"
 #include "compare/early_end.h"
+#include "compare/op_kinds.h"
 
 namespace tensortap {
 namespace {
@@ -45,6 +50,65 @@ Json results_json(const ValueTable& table, const ComparisonSummary::ResultCount&
           {"first_open", any ? Json(record_name_of(table.dump(), table.at(count.first_open).rows.front())) : Json(nullptr)}};
 }
 
+Json attributes_json(const Judgement& judgement) {
+  Json json = Json::array();
+  for (const AttributeDifference& one : judgement.attributes) json.push_back({{"name", one.name}, {"a", one.a}, {"b", one.b}});
+  return json;
+}
+
+// The ops on the way to a value that have no partner: those that compute something, or else all of them.
+Json region_json(const ValueTable& table, std::vector<uint32_t> rows) {
+  // What ran first is where the programs part.
+  std::ranges::sort(rows, {}, [&table](uint32_t row) { return table.dump().rows()[row].sequence; });
+  Json computing = Json::array();
+  Json all = Json::array();
+  std::set<OpId> seen;
+  for (const uint32_t number : rows) {
+    const RecordRow& row = table.dump().rows()[number];
+    const ValueId id = table.value_of(number);
+    const OpInfo& op = op_of(table.dump(), row);
+    if (id == kNoValue || table.at(id).given || op.inserted_by_runtime || !seen.insert(row.op).second) continue;
+    const Json one = {{"op", op.name}, {"type", op.type}};
+    all.push_back(one);
+    if (!op_kind_of(op).moves) computing.push_back(one);
+  }
+  return computing.empty() ? all : computing;
+}
+
+Json clipped_json(const DumpComparison& comparison, const Judgement::Clipped& clipped) {
+  if (clipped.row == kNoRow) return nullptr;
+  const DumpIndex& dump = clipped.of_a ? comparison.a() : comparison.b();
+  return {{"op", op_of(dump, dump.rows()[clipped.row]).name}, {"side", clipped.of_a ? "A" : "B"}, {"share", json_number(clipped.share)}};
+}
+
+void add_judgement(Json& json, const DumpComparison& comparison, const Judgement& judgement) {
+  json["finding"] = judgement.finding == Finding::kNone ? Json(nullptr) : Json(finding_name(judgement.finding));
+  if (judgement.finding == Finding::kNone) return;
+  json["root"] = !judgement.follows;
+  json["level"] = json_number(judgement.level);
+  json["input_level"] = json_number(judgement.in);
+  json["allowed"] = json_number(judgement.allowed);
+  json["step_of_type"] = json_number(judgement.step);
+  json["gap"] = judgement.gap;
+  json["attributes"] = attributes_json(judgement);
+  json["clipped"] = clipped_json(comparison, judgement.clipped);
+  json["region_a"] = region_json(comparison.table_a(), judgement.between_a);
+  json["region_b"] = region_json(comparison.table_b(), judgement.between_b);
+}
+
+Json culprit_json(const DumpComparison& comparison) {
+  const std::optional<ComparedValue>& culprit = comparison.summary().culprit;
+  if (!culprit) return nullptr;
+  const std::optional<uint64_t> at = culprit->data ? culprit->data->first_differing : std::nullopt;
+  Json json = place_json(comparison, {culprit->row_a, culprit->row_b, culprit->error, at, culprit->growth()});
+  json["text"] = culprit_text(comparison);
+  json["type_a"] = op_of(comparison.a(), comparison.a().rows()[culprit->row_a]).type;
+  json["weight"] = row_or_null(comparison.b(), culprit->judgement.weight);
+  json["reason"] = culprit->reason.empty() ? Json(nullptr) : Json(culprit->reason);
+  add_judgement(json, comparison, culprit->judgement);
+  return json;
+}
+
 }  // namespace
 
 std::string record_name_of(const DumpIndex& dump, uint32_t row) {
@@ -59,6 +123,7 @@ Json compared_json(const DumpComparison& comparison, const ComparedValue& value)
   Json json;
   json["a"] = record_name_of(comparison.a(), value.row_a);
   json["b"] = record_name_of(comparison.b(), value.row_b);
+  json["text"] = culprit_text(comparison);
   json["type_a"] = op_of(comparison.a(), of_a).type;
   json["type_b"] = op_of(comparison.b(), of_b).type;
   json["step_a"] = of_a.step;
@@ -76,6 +141,7 @@ Json compared_json(const DumpComparison& comparison, const ComparedValue& value)
   json["tolerance"] = value.basis.by_rules ? Json({{"absolute", value.rule.absolute}, {"relative", value.rule.relative}})
                                            : Json(json_number(value.basis.relative_l2));
   json["noise"] = number_or_null(value.basis.floor);
+  add_judgement(json, comparison, value.judgement);
   json["birth"] = value.birth == Birth::kNone ? Json(nullptr) : Json(birth_name(value.birth));
   json["growth"] = value.growth() > 0 ? json_number(value.growth()) : Json(nullptr);
   json["from"] = row_or_null(comparison.b(), value.source);
@@ -121,10 +187,13 @@ Json summary_json(const DumpComparison& comparison) {
   json["largest_error"] = json_number(summary.largest_error);
   json["largest_noise_ratio"] = json_number(summary.largest_noise_ratio);
   json["noise_dumps"] = comparison.noise_dumps();
+  json["allow"] = comparison.allow();
   json["with_noise"] = summary.with_noise;
   json["first_differing"] = place_json(comparison, summary.first);
   json["first_outside"] = place_json(comparison, summary.first_outside);
   json["first_given"] = place_json(comparison, summary.first_given);
+  json["culprit"] = culprit_json(comparison);
+  json["findings"] = summary.roots;
   json["born"] = Json::array();
   for (const ComparisonSummary::Place& place : summary.born) json["born"].push_back(place_json(comparison, place));
   json["inherited"] = summary.inherited;

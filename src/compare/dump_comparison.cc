@@ -23,6 +23,18 @@ float stored_error(const ComparedValue& value) {
   return std::max(static_cast<float>(value.error), std::numeric_limits<float>::min());
 }
 
+// What only one program has on the way to a value that is out may be what is wrong: it is not fused, removed or done in another way.
+void doubt(std::vector<Unpaired>& unpaired, std::array<size_t, kAbsences>& counts, const std::vector<ValueId>& leads_to,
+           const PairingKeys& keys) {
+  for (Unpaired& one : unpaired) {
+    if (leads_to[one.id] == kNoValue || one.why == Absence::kUnexplained || one.why == Absence::kRuntime) continue;
+    --counts[static_cast<size_t>(one.why)];
+    ++counts[static_cast<size_t>(Absence::kUnexplained)];
+    one.why = Absence::kUnexplained;
+    one.by = keys.table().op(leads_to[one.id]).name;
+  }
+}
+
 size_t shared_identities(const PairingKeys& one, const std::unordered_set<std::string>& other) {
   size_t shared = 0;
   for (ValueId id = 0; id < one.table().values().size(); ++id) shared += other.contains(one.identity(id)) ? 1 : 0;
@@ -34,24 +46,6 @@ size_t shared_identities(const PairingKeys& one, const std::unordered_set<std::s
 std::string_view birth_name(Birth birth) {
   constexpr std::array<std::string_view, 5> kNames = {"", "born", "inherited", "given", "unknown"};
   return kNames[static_cast<size_t>(birth)];
-}
-
-uint64_t ComparisonSummary::differing() const {
-  uint64_t all = 0;
-  for (const Verdict verdict : {Verdict::kNoise, Verdict::kTolerated, Verdict::kDifferent, Verdict::kNonFinite}) all += count(verdict);
-  return all;
-}
-
-bool ComparisonSummary::outside() const {
-  for (size_t i = 0; i < kVerdicts; ++i) {
-    if (is_outside(static_cast<Verdict>(i)) && verdicts[i] + given[i] > 0) return true;
-  }
-  return other_sizes > 0;
-}
-
-uint64_t ComparisonSummary::judged() const {
-  constexpr auto kNot = static_cast<size_t>(Verdict::kNotComparable);
-  return records - verdicts[kNot] - given[kNot];
 }
 
 DumpComparison::DumpComparison(const DumpIndex& a, const DumpIndex& b, ComparisonOptions options)
@@ -179,6 +173,8 @@ void DumpComparison::find_partners() {
     // Codes against codes of unknown meaning are compared as they are; so are codes against numbers.
     if (quantised_.back().first.scale.empty() != quantised_.back().second.scale.empty()) quantised_.back() = {};
   }
+  out_pairs_.assign(pairing_.pairs.size(), false);
+  judge_ = std::make_unique<LocalJudge>(keys_a_, keys_b_, partner_, options_.allow);
 }
 
 void DumpComparison::run(const std::function<void(const ComparedValue&)>& visit) {
@@ -192,8 +188,11 @@ void DumpComparison::run(const std::function<void(const ComparedValue&)>& visit)
     if (value.verdict != Verdict::kNotComparable) errors_[row_b] = stored_error(value);
     find_birth(value);
     count(value);
+    if (is_outside(value.verdict) || value.judgement.finding == Finding::kOtherSize) out_pairs_[value.pair] = true;
     visit(value);
   }
+  doubt(unpaired_a_, summary_.absent_a, what_leads_to(keys_a_, pairing_.pair_of_a, out_pairs_), keys_a_);
+  doubt(unpaired_b_, summary_.absent_b, what_leads_to(keys_b_, pairing_.pair_of_b, out_pairs_), keys_b_);
 }
 
 ComparedValue DumpComparison::compare(uint32_t row_b) {
@@ -208,6 +207,7 @@ ComparedValue DumpComparison::compare(uint32_t row_b) {
   value.basis = {options_.rules != nullptr, tolerances_[value.pair].at(of_b.call), floors_.empty() ? std::nan("") : double{floors_[row_b]}};
   if (of_a.numel != of_b.numel) {
     value.reason = concat(of_a.numel, " elements of A against ", of_b.numel, " of B");
+    value.judgement = judge_->note({value.row_a, row_b, 0, 0, false}, std::numeric_limits<double>::infinity(), Finding::kOtherSize);
     return value;
   }
   RowDifference difference;
@@ -223,7 +223,7 @@ ComparedValue DumpComparison::compare(uint32_t row_b) {
   if (difference.data) {
     value.data = difference.data;
     value.error = value.data->nonfinite_differing > 0 ? std::numeric_limits<double>::infinity() : value.data->relative_l2;
-    value.verdict = verdict_of(*value.data, value.basis);
+    judge(value);
     return value;
   }
   if (!difference.failure.ok()) {
@@ -238,8 +238,34 @@ ComparedValue DumpComparison::compare(uint32_t row_b) {
   }
   value.statistics = statistics;
   value.error = statistics.nonfinite_differs ? std::numeric_limits<double>::infinity() : largest_gap(statistics).largest;
-  value.verdict = verdict_of(*value.statistics, value.basis, value.rule);
+  judge_statistics(value);
   return value;
+}
+
+// A file of tolerances and the noise say what may differ; else each value is judged by those that it is made of.
+void DumpComparison::judge(ComparedValue& value) {
+  value.verdict = verdict_of(*value.data, value.basis);
+  if (value.basis.by_rules) return;
+  const bool noise = value.verdict == Verdict::kNoise;
+  // Where nothing but near values made a pair, a small difference rather says that it is none.
+  const PairRule rule = pairing_.pairs[value.pair].rule;
+  const bool by_values = (rule == PairRule::kContent || rule == PairRule::kStatistics) && value.error <= kNearlyEqual;
+  value.judgement =
+      judge_->judge({value.row_a, value.row_b, value.basis.relative_l2, tolerances_[value.pair].unit / 8, noise || by_values}, *value.data);
+  if (noise || is_alike(value.verdict)) return;
+  const Judgement& judgement = value.judgement;
+  const bool is_out = judgement.finding != Finding::kNone || (judgement.follows && value.verdict == Verdict::kDifferent);
+  value.basis.relative_l2 = judgement.allowed;
+  if (value.verdict != Verdict::kNonFinite || judgement.never_read) value.verdict = is_out ? Verdict::kDifferent : Verdict::kTolerated;
+}
+
+void DumpComparison::judge_statistics(ComparedValue& value) {
+  value.verdict = verdict_of(*value.statistics, value.basis, value.rule);
+  if (value.basis.by_rules) return;
+  const double error = is_alike(value.verdict) ? 0 : value.error;
+  const bool given = b_.at(b_.value_of(value.row_b)).given;
+  const Finding finding = !is_outside(value.verdict) ? Finding::kNone : given ? Finding::kWeights : Finding::kValue;
+  value.judgement = judge_->note({value.row_a, value.row_b, value.basis.relative_l2, 0, false}, error, finding);
 }
 
 void DumpComparison::look_at_input(uint32_t input, Inherited& found, std::vector<uint32_t>& waiting) const {
@@ -324,7 +350,9 @@ void DumpComparison::count_birth(const ComparedValue& value, const ComparisonSum
 
 void DumpComparison::count_not_comparable(const ComparedValue& value) {
   if (summary_.first_reason.empty()) summary_.first_reason = value.reason;
-  if (a_.dump().rows()[value.row_a].numel != b_.dump().rows()[value.row_b].numel) ++summary_.other_sizes;
+  if (value.judgement.finding != Finding::kOtherSize) return;
+  ++summary_.other_sizes;
+  if (!b_.at(b_.value_of(value.row_b)).given) count_finding(value);
 }
 
 void DumpComparison::count(const ComparedValue& value) {
@@ -346,6 +374,14 @@ void DumpComparison::count(const ComparedValue& value) {
   if (summary_.first.row_b == kNoRow) summary_.first = place;
   if (is_outside(value.verdict) && summary_.first_outside.row_b == kNoRow) summary_.first_outside = place;
   count_birth(value, place);
+  count_finding(value);
+}
+
+void DumpComparison::count_finding(const ComparedValue& value) {
+  if (value.judgement.finding == Finding::kNone || value.judgement.follows) return;
+  ++summary_.roots;
+  const bool only_grew = summary_.culprit && summary_.culprit->judgement.finding == Finding::kGrown;
+  if (!summary_.culprit || (only_grew && value.judgement.finding != Finding::kGrown)) summary_.culprit = value;
 }
 
 }  // namespace tensortap

@@ -18,6 +18,7 @@
 
 #include "base/status.h"
 #include "compare/alignment.h"
+#include "compare/local_judge.h"
 #include "compare/name_map.h"
 #include "compare/pairing.h"
 #include "compare/pairing_keys.h"
@@ -53,6 +54,7 @@ struct ComparedValue {
   bool unreadable = false;                         // data of it could not be read: a dump is damaged. Statistics were compared
   VerdictBasis basis;
   ToleranceRule rule;
+  Judgement judgement;                                      // without a file of tolerances
   double error = std::numeric_limits<double>::quiet_NaN();  // relative L2, or the largest difference of statistics; NaN when not compared
   Birth birth = Birth::kNone;
   double inherited = 0;      // largest error of what the op read
@@ -97,7 +99,10 @@ struct ComparisonSummary {
   Place first;                                 // the first that differs
   Place first_outside;                         // the first that is outside of the tolerance
   Place first_given;                           // the first weight or input that differs
-  std::vector<Place> born;                     // ops whose own difference it is, the first record of each
+  // The first value that has a finding while nothing that it is made of has one. Values that only grew count where there is no other.
+  std::optional<ComparedValue> culprit;
+  uint64_t roots = 0;       // values that ops made, that have a finding while nothing that they are made of has one
+  std::vector<Place> born;  // ops whose own difference it is, the first record of each
   uint64_t inherited = 0;
   uint64_t unknown = 0;
   Place largest_growth;
@@ -123,6 +128,7 @@ struct ComparisonOptions {
   std::string map_name;                   // for messages
   const ToleranceRules* rules = nullptr;  // null: by type and depth
   std::vector<NoiseDump> noise;
+  double allow = 1;  // multiplies what rounding may do, from 1 on; not with `rules`
   // How far the work is; may be empty.
   std::function<void(std::string_view stage, size_t done, size_t all)> progress;
   // Set by another thread: run() ends before its next pair. May be null.
@@ -146,6 +152,7 @@ class DumpComparison {
   [[nodiscard]] const ValueTable& table_b() const { return b_; }
   [[nodiscard]] const Pairing& pairing() const { return pairing_; }
   [[nodiscard]] const Alignment& alignment() const { return *alignment_; }
+  [[nodiscard]] double allow() const { return options_.allow; }
   [[nodiscard]] size_t noise_dumps() const { return options_.noise.size(); }
   [[nodiscard]] const std::vector<Unpaired>& unpaired_a() const { return unpaired_a_; }
   [[nodiscard]] const std::vector<Unpaired>& unpaired_b() const { return unpaired_b_; }
@@ -170,12 +177,15 @@ class DumpComparison {
   void find_partners();
   [[nodiscard]] ToleranceRule rule_of(ValueId a) const;
   [[nodiscard]] ComparedValue compare(uint32_t row_b);
+  void judge(ComparedValue& value);
+  void judge_statistics(ComparedValue& value);
   [[nodiscard]] Inherited inherited_by(uint32_t row_b) const;
   void look_at_input(uint32_t input, Inherited& found, std::vector<uint32_t>& waiting) const;
   void find_birth(ComparedValue& value) const;
   void count(const ComparedValue& value);
   void count_not_comparable(const ComparedValue& value);
   void count_birth(const ComparedValue& value, const ComparisonSummary::Place& place);
+  void count_finding(const ComparedValue& value);
 
   ComparisonOptions options_;
   ValueTable a_;
@@ -194,7 +204,9 @@ class DumpComparison {
   std::vector<uint32_t> partner_;                                     // row of A beside each of B, kNoRow
   std::vector<float> errors_;                                         // by row of B; NaN = not compared, 0 = equal
   std::vector<float> floors_;                                         // by row of B; empty without dumps of noise
-  std::vector<bool> born_;                                            // by op of B
+  std::unique_ptr<LocalJudge> judge_;
+  std::vector<bool> out_pairs_;  // by pair: a value of it is out
+  std::vector<bool> born_;       // by op of B
   ComparisonSummary summary_;
 };
 

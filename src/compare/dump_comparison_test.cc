@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "compare/comparison_csv.h"
 #include "compare/comparison_json.h"
+#include "compare/culprit_text.h"
 #include "compare/made_dump.h"
 
 namespace tensortap {
@@ -43,6 +44,34 @@ struct Compared {
   std::vector<Json> json;
   std::vector<ComparedValue> values;
 };
+
+// Two layers of a tree of files of one process: the second reads what the first made, and a weight.
+struct Tree : MadeDump {
+  Tree(const std::string& process, float weight) {
+    for (const char* name : {"linear", "norm"}) at(op(name, "Operation")).graph = process;
+    reads(0, 0, numbers(9, 1));
+    reads(0, 1, numbers(9, 2));
+    gives(0, numbers(9, 3));
+    reads(1, 0, numbers(9, 3));
+    reads(1, 1, scaled(numbers(9, 4), weight));
+    gives(1, scaled(numbers(9, 5), weight));
+  }
+};
+
+TEST(DumpComparison, InATreeOfFilesEqualContentsAreTheEdges) {
+  const Tree right("0_9946", 1);
+  const Tree other("0_77", 1);
+  const Compared same(other, right);
+  EXPECT_FALSE(same.summary().outside());
+  EXPECT_EQ(same.summary().paired, 2U) << "whatever number the process had";
+  const Tree changed("0_77", 1.5F);
+  const Compared wrong(changed, right);
+  EXPECT_EQ(wrong.verdicts.at("linear:out0"), "equal");
+  EXPECT_EQ(wrong.verdicts.at("norm:in1"), "different");
+  ASSERT_TRUE(wrong.summary().culprit);
+  EXPECT_EQ(culprit_text(*wrong.comparison),
+            "norm:out0 (Operation): relative L2 0.5, it reads a weight or an input that differs: norm:in1");
+}
 
 // in -> neg -> exp -> sum, with a weight that exp reads.
 struct Chain : MadeDump {

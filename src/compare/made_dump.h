@@ -44,6 +44,12 @@ struct MadeDump : VectorDumpIndex {
     if (execution.with_data) set_data(number, values);
     return number;
   }
+  // What it read, of a tree of files: nothing says who made it.
+  void reads(OpId id, uint16_t slot, const std::vector<float>& values) {
+    const size_t number = gives(id, values);
+    all_rows[number].slot_kind = static_cast<uint8_t>(SlotKind::kInput);
+    all_rows[number].slot_index = slot;
+  }
   size_t gives(OpId id, const std::vector<float>& values, Shape shape) { return gives(id, values, shape, {}); }
   size_t gives(OpId id, const std::vector<float>& values) { return gives(id, values, Shape({static_cast<int64_t>(values.size())}), {}); }
 };

@@ -7,6 +7,8 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "compare/op_kinds.h"
+#include "compare/sequence_pairs.h"
 #include "compare/tolerance_model.h"
 #include "compare/values_by_size.h"
 
@@ -29,6 +31,7 @@ class Pairer {
       if (is_free_a(a) && is_free_b(b)) propose(PairRule::kMap, a, b, Trust::kProgram);
     }
     by_key(PairRule::kName, &PairingKeys::value_name, pairing_.same_program ? Trust::kProgram : Trust::kName);
+    by_sequence();
     by_key(PairRule::kIdentity, &PairingKeys::identity, pairing_.same_program ? Trust::kProgram : Trust::kValues);
     by_key(PairRule::kOriginal, &PairingKeys::last_original, Trust::kValues);
     // Two ops of one module are alike, such as a convolution and the one that a normalisation was folded into: what is nearly equal first.
@@ -41,14 +44,17 @@ class Pairer {
     by_scope();
     by_topology();
     by_key(PairRule::kContent, &PairingKeys::content, Trust::kValues, 1);
+    // Equal sizes say little: two values have to agree up to rounding.
+    is_strict_ = true;
     by_key(PairRule::kStatistics, &PairingKeys::statistics, Trust::kValues, 1);
+    is_strict_ = false;
     by_place();
+    by_last_node();
     return std::move(pairing_);
   }
 
  private:
   using KeyOf = std::string (PairingKeys::*)(ValueId) const;
-  static constexpr double kNearlyEqual = 1e-4;  // relative L2
 
   static std::unordered_set<std::string> identities(const PairingKeys& keys) {
     std::unordered_set<std::string> all;
@@ -60,10 +66,14 @@ class Pairer {
 
   bool propose(PairRule rule, ValueId a, ValueId b, Trust trust) {
     if (a_.table().at(a).given != b_.table().at(b).given && rule != PairRule::kMap) return false;
+    const bool by_likeness = rule == PairRule::kScope || rule == PairRule::kTopology;
+    if (by_likeness && !is_strict_ && are_other_nodes(a, b)) return false;
     const std::optional<Alignment::RowPair> first = judge_.first_rows(a, b);
     if (!first) return false;
     std::optional<Acceptance> accepted = judge_.judge(a, *first, trust);
-    if (is_strict_ && (!accepted || !(error_of(*accepted) <= most_of_near(a, b)))) return false;
+    if (accepted && trust == Trust::kValues && !judge_.are_of_one_size(a, b)) accepted.reset();
+    const bool has_statistics_alone = rule == PairRule::kStatistics && accepted && !accepted->first;
+    if (is_strict_ && !has_statistics_alone && (!accepted || !(error_of(*accepted) <= most_of_near(a, b)))) return false;
     if (!accepted) {
       ++pairing_.refused[static_cast<size_t>(rule)];
       return false;
@@ -74,6 +84,15 @@ class Pairer {
   void take(PairRule rule, ValueId a, ValueId b, Acceptance accepted) {
     pairing_.pair_of_a[a] = pairing_.pair_of_b[b] = static_cast<uint32_t>(pairing_.pairs.size());
     pairing_.pairs.push_back({a, b, rule, std::move(accepted)});
+  }
+  // Whether two ops implement other nodes of one author's graph: a product and the product with a bias may be near, and are two values.
+  [[nodiscard]] bool are_other_nodes(ValueId a, ValueId b) const {
+    const auto& of_a = a_.table().op(a).originals;
+    const auto& of_b = b_.table().op(b).originals;
+    if (!of_a.empty() && !of_b.empty() && of_a.back().name == of_b.back().name) return false;
+    const bool is_in_b = of_a.empty() || b_.has_node(of_a.back().name);
+    const bool is_in_a = of_b.empty() || a_.has_node(of_b.back().name);
+    return is_in_a && is_in_b && !(of_a.empty() && of_b.empty());
   }
   static double error_of(const Acceptance& accepted) {
     if (!accepted.first) return std::numeric_limits<double>::infinity();
@@ -120,6 +139,7 @@ class Pairer {
     by_keys(rule, key_of, key_of, trust, most);
   }
 
+  void by_sequence();
   void by_scope();
   void pair_in_scope(const std::vector<ValueId>& a, const std::vector<ValueId>& b);
   void pair_ends_of_scopes();
@@ -131,6 +151,7 @@ class Pairer {
   [[nodiscard]] std::optional<Nearest> nearest(const ValuesBySize::Entry& entry, const ValuesBySize& in_b, bool of_makers) const;
   [[nodiscard]] bool has_nearer(const Nearest& found, ValueId a, const Magnitudes& magnitudes, const ValuesBySize& in_a) const;
   void by_place();
+  void by_last_node();
   [[nodiscard]] bool contradicts(ValueId a, ValueId b) const;
 
   // What a value was made of, in numbers of pairs; "" where something has no pair. Constants at the end do not count: what is an input of
@@ -172,6 +193,22 @@ class Pairer {
   bool is_strict_ = false;  // only what is nearly equal
 };
 
+// Two programs that make mostly the same calls: the calls that both make in the same order.
+void Pairer::by_sequence() {
+  if (pairing_.same_program) return;
+  const auto is_near = [this](ValueId a, ValueId b) {
+    const std::optional<Alignment::RowPair> first = judge_.first_rows(a, b);
+    const std::optional<Acceptance> accepted = first ? judge_.judge(a, *first, Trust::kValues) : std::nullopt;
+    return accepted && error_of(*accepted) <= most_of_near(a, b);
+  };
+  for (const SequencePair& pair : sequence_pairs(a_, b_, is_near)) {
+    if (!is_free_a(pair.a) || !is_free_b(pair.b)) continue;
+    is_strict_ = !pair.holds;
+    propose(PairRule::kSequence, pair.a, pair.b, pair.holds ? Trust::kProgram : Trust::kValues);
+  }
+  is_strict_ = false;
+}
+
 void Pairer::by_topology() {
   const auto makers_a = [this](const PairingKeys& keys, ValueId id) { return makers_key(keys, id, pairing_.pair_of_a); };
   const auto makers_b = [this](const PairingKeys& keys, ValueId id) { return makers_key(keys, id, pairing_.pair_of_b); };
@@ -200,7 +237,8 @@ void Pairer::pair_in_scope(const std::vector<ValueId>& a, const std::vector<Valu
 std::pair<Pairer::Ends, std::vector<std::string>> Pairer::ends_of_scopes(const PairingKeys& keys, bool of_outer) {
   std::pair<Ends, std::vector<std::string>> found;
   for (ValueId id = 0; id < keys.table().values().size(); ++id) {
-    if (keys.table().at(id).slot != 0) continue;
+    // A view of the module's last value is that value once more.
+    if (keys.table().at(id).slot != 0 || PairingKeys::hands_on(keys.table().op(id))) continue;
     std::string scope = keys.scope(id);
     while (!scope.empty()) {
       if (found.first.insert_or_assign(scope, id).second) found.second.push_back(scope);
@@ -218,9 +256,8 @@ void Pairer::pair_ends_of_scopes() {
   const Ends in_b = ends_of_scopes(b_, is_strict_).first;
   for (const std::string& scope : order) {
     const auto found = in_b.find(scope);
-    if (found == in_b.end()) continue;
     const ValueId last = in_a.at(scope);
-    if (is_free_a(last) && is_free_b(found->second)) propose(PairRule::kScope, last, found->second, Trust::kValues);
+    if (found != in_b.end() && is_free_a(last) && is_free_b(found->second)) propose(PairRule::kScope, last, found->second, Trust::kValues);
   }
 }
 
@@ -263,7 +300,7 @@ std::optional<Pairer::Nearest> Pairer::nearest(const ValuesBySize::Entry& entry,
     const std::optional<Alignment::RowPair> first = judge_.first_rows(entry.id, b);
     std::optional<Acceptance> accepted = first ? judge_.judge(entry.id, *first, Trust::kValues) : std::nullopt;
     const double error = accepted ? error_of(*accepted) : std::numeric_limits<double>::infinity();
-    if (!(error <= most_of_near(entry.id, b))) continue;
+    if (!(error <= most_of_near(entry.id, b)) || !judge_.are_of_one_size(entry.id, b)) continue;
     least = std::min(least, error);
     near.push_back({b, *std::move(accepted), error, a_.role(entry.id) != b_.role(b)});
   }
@@ -333,11 +370,26 @@ void Pairer::by_place() {
   pairing_.refused[static_cast<size_t>(PairRule::kIdentity)] = refused;
 }
 
+// The same node of the author, implemented once on both sides, makes one value, however coarse the codes of one side are.
+void Pairer::by_last_node() {
+  if (has_quantising_ops(a_.table().dump().ops()) == has_quantising_ops(b_.table().dump().ops())) return;
+  size_t refused = pairing_.refused[static_cast<size_t>(PairRule::kOriginal)];
+  const auto key = [](const PairingKeys& keys, ValueId id) { return keys.last_original(id); };
+  const auto [in_a, order] = free_keys(a_, key, [this](ValueId id) { return is_free_a(id) && !a_.table().op(id).inserted_by_runtime; });
+  const auto in_b = free_keys(b_, key, [this](ValueId id) { return is_free_b(id) && !b_.table().op(id).inserted_by_runtime; }).first;
+  for (const std::string& name : order) {
+    const auto found = in_b.find(name);
+    if (found == in_b.end() || found->second.size() != 1 || in_a.at(name).size() != 1) continue;
+    if (propose(PairRule::kOriginal, in_a.at(name).front(), found->second.front(), Trust::kName) && refused > 0) --refused;
+  }
+  pairing_.refused[static_cast<size_t>(PairRule::kOriginal)] = refused;
+}
+
 }  // namespace
 
 std::string_view pair_rule_name(PairRule rule) {
-  constexpr std::array<std::string_view, kPairRules> kNames = {"map",   "value name", "identity", "last original",
-                                                               "scope", "topology",   "content",  "statistics"};
+  constexpr std::array<std::string_view, kPairRules> kNames = {"map",      "value name", "identity",   "last original", "scope",
+                                                               "topology", "content",    "statistics", "sequence"};
   return kNames[static_cast<size_t>(rule)];
 }
 

@@ -22,9 +22,11 @@ namespace tensortap {
 
 // In the order in which they are asked. Each takes what those before it left, and only where equally many values of both have one key;
 // those are then paired in the order of execution.
-enum class PairRule : uint8_t { kMap, kName, kIdentity, kOriginal, kScope, kTopology, kContent, kStatistics };
-inline constexpr size_t kPairRules = 8;
-// "map", "value name", "identity", "last original", "scope", "topology", "content", "statistics".
+enum class PairRule : uint8_t { kMap, kName, kIdentity, kOriginal, kScope, kTopology, kContent, kStatistics, kSequence };
+inline constexpr size_t kPairRules = 9;
+// The relative L2 up to which values that have nothing else in common are paired.
+inline constexpr double kNearlyEqual = 1e-4;
+// "map", "value name", "identity", "last original", "scope", "topology", "content", "statistics", "sequence".
 std::string_view pair_rule_name(PairRule rule);
 
 struct ValuePair {

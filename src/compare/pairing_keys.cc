@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "stats/digest.h"
 #include "stats/stats.h"
+#include "trace/graph_outputs.h"
 #include "trace/scoped_name.h"
 
 namespace tensortap {
@@ -40,6 +43,23 @@ std::string_view numbered_base(std::string_view name) {
   constexpr std::string_view kToken = "_token_";
   const size_t at = name.rfind(kToken);
   return at != std::string_view::npos && is_digits(name.substr(at + kToken.size())) ? name.substr(0, at) : std::string_view();
+}
+
+// "0_9946" without the process: "0"; "" for what has another form.
+std::string_view without_process(std::string_view graph) {
+  const size_t at = graph.find('_');
+  if (at == 0 || at == std::string_view::npos || !is_digits(graph.substr(0, at)) || !is_digits(graph.substr(at + 1))) return "";
+  return graph.substr(0, at);
+}
+
+// Whether every graph is one rank's process, and each rank has one.
+bool have_process_numbers(std::span<const OpInfo> ops) {
+  std::unordered_map<std::string_view, std::string_view> by_rank;
+  for (const OpInfo& op : ops) {
+    const std::string_view rank = without_process(op.graph);
+    if (rank.empty() || by_rank.try_emplace(rank, op.graph).first->second != op.graph) return false;
+  }
+  return !by_rank.empty();
 }
 
 // What frameworks call one kind of op, in small letters and without "_"; a kind that all call the same needs no row.
@@ -169,14 +189,20 @@ PairingKeys::PairingKeys(const ValueTable& table) : table_(table), inputs_(table
   for (ValueId id = 0; id < table.values().size(); ++id) {
     if (const std::string_view base = numbered_base(table.name(id)); !base.empty()) numbered_.emplace(base);
     knows_originals_ |= !table.op(id).originals.empty();
+    for (const auto& node : table.op(id).originals) nodes_.insert(node.name);
     for (const uint32_t row : table.inputs_of(table.at(id).rows.front())) {
       const ValueId input = row == kNoRow ? kNoValue : table.value_of(row);
       if (input != kNoValue) readers_[input].push_back({id, static_cast<uint32_t>(inputs_[id].size())});
       inputs_[id].push_back(input);
     }
   }
+  numbers_processes_ = have_process_numbers(table.dump().ops());
   find_constants();
   find_later_readers();
+}
+
+std::string_view PairingKeys::graph_of(const OpInfo& op) const {
+  return numbers_processes_ ? without_process(op.graph) : std::string_view(op.graph);
 }
 
 void PairingKeys::find_later_readers() {
@@ -211,27 +237,30 @@ bool PairingKeys::is_runtime_name(const std::string& name) const { return !numbe
 std::string PairingKeys::value_name(ValueId id) const {
   const Value& value = table_.at(id);
   const OpInfo& op = table_.op(id);
-  if (value.kind == SlotKind::kInput || op.inserted_by_runtime) return "";
+  if (value.kind == SlotKind::kInput) return "";
+  std::string name = table_.name(id);
+  // Whatever op makes an output of the graph, its name is the author's.
+  if (!name.empty() && has_graph_output(op, value.slot)) return key_of(graph_of(op), name, value.element, value.given);
+  if (op.inserted_by_runtime) return "";
   // Where authors' nodes are known, what implements none of them was named by the runtime.
   if (knows_originals_ && op.originals.empty() && !value.given) return "";
-  std::string name = table_.name(id);
   if (name.empty() && value.given) name = op.name;
   if (name.empty() || is_runtime_name(name)) return "";
-  return key_of(op.graph, name, value.element, value.given);
+  return key_of(graph_of(op), name, value.element, value.given);
 }
 
 std::string PairingKeys::identity(ValueId id) const {
   const Value& value = table_.at(id);
   const OpInfo& op = table_.op(id);
   if (op.name.empty() || (value.given && is_runtime_name(op.name))) return "";
-  return key_of(op.graph, op.name, op.type, slot_name(value.kind, value.slot), value.element);
+  return key_of(graph_of(op), op.name, op.type, slot_name(value.kind, value.slot), value.element, value.call);
 }
 
 std::string PairingKeys::last_original(ValueId id) const {
   const Value& value = table_.at(id);
   const OpInfo& op = table_.op(id);
   if (op.originals.empty() || value.given) return "";
-  return key_of(op.graph, op.originals.back().name, value.slot, value.element);
+  return key_of(graph_of(op), op.originals.back().name, value.slot, value.element);
 }
 
 std::string PairingKeys::scope(ValueId id) const {

@@ -33,6 +33,8 @@ class PairingKeys {
   [[nodiscard]] std::string identity(ValueId id) const;
   // Graph and name of the author's node that makes the value, and the slot.
   [[nodiscard]] std::string last_original(ValueId id) const;
+  // Whether an op of the dump implements this node of the author's graph.
+  [[nodiscard]] bool has_node(const std::string& name) const { return nodes_.contains(name); }
   // Path of the module, as "/block/conv": of PyTorch's "Net.block.conv", ONNX's "/block/conv/Conv" and MindSpore's
   // "Default/block-Block/conv-Conv2d/Conv2D-op3" alike. Another one for what the backward pass made.
   [[nodiscard]] std::string scope(ValueId id) const;
@@ -64,6 +66,7 @@ class PairingKeys {
 
  private:
   [[nodiscard]] bool is_runtime_name(const std::string& name) const;
+  [[nodiscard]] std::string_view graph_of(const OpInfo& op) const;
 
   void find_constants();
   void find_later_readers();
@@ -73,8 +76,10 @@ class PairingKeys {
   std::vector<std::vector<ValueId>> inputs_;
   std::vector<std::vector<Reader>> readers_;
   std::vector<std::vector<ValueId>> later_readers_;
+  std::unordered_set<std::string> nodes_;     // of the author
   std::unordered_set<std::string> numbered_;  // names that the runtime numbers: "reorder" of "reorder_token_7"
   bool knows_originals_ = false;
+  bool numbers_processes_ = false;  // graphs are called by rank and process, as msit's "0_9946" is: another process has another number
 };
 
 }  // namespace tensortap

@@ -7,16 +7,15 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "compare/op_kinds.h"
 #include "compare/results.h"
 
 namespace tensortap {
 namespace {
 
-// What is drawn at random; a program's inputs may be.
-constexpr std::array<std::string_view, 8> kDrawn = {"rand",    "rand_like", "randn",      "randn_like",
-                                                    "randint", "randperm",  "bernoulli_", "random_"};
 // Ops that return pieces of their input, or fill it up with zeros.
-constexpr std::array<std::string_view, 7> kCuts = {"split", "split_with_sizes", "chunk", "slice", "narrow", "unbind", "constant_pad_nd"};
+constexpr std::array<std::string_view, 9> kCuts = {"split",  "split_with_sizes", "chunk",      "slice",          "narrow",
+                                                   "unbind", "select",           "as_strided", "constant_pad_nd"};
 // Namespaces of ops that move tensors between processes.
 constexpr std::array<std::string_view, 3> kBetweenProcesses = {"c10d.", "_c10d_functional.", "_c10d_functional_autograd."};
 // Values on the way to an op of the other dump that are looked at.
@@ -58,7 +57,7 @@ class Explainer {
     if (of_job || op.inserted_by_runtime || (knows_originals_ && op.originals.empty())) {
       one.why = Absence::kRuntime;
     } else if (!find_implementation(id, one)) {
-      if (mine_.is_constant(id) || is_dead_[id] || PairingKeys::hands_on(op) || is_one_of(kDrawn, op.type)) {
+      if (mine_.is_constant(id) || is_dead_[id] || PairingKeys::hands_on(op) || is_drawn(op)) {
         one.why = Absence::kRemoved;
       } else if (!find_module_part(id, one) && !find_inside(id, one)) {
         if (is_extra_output(id) || has_paired_twin(id)) {
@@ -76,8 +75,8 @@ class Explainer {
  private:
   [[nodiscard]] bool is_declared_result(ValueId id) const { return results_.are_declared() && results_.contains(id); }
 
-  // Whether the value is a piece of values that have a partner, or that no op made, as a rank's part of a weight is: it says nothing new.
-  // Looks back over a few ops only: values of a loop may lead back to themselves.
+  // Whether the value says nothing new: it is a piece of values that have a partner, that no op made, or that ranks sent each other, as a
+  // rank's part of a weight is. Looks back over a few ops only: values of a loop may lead back to themselves.
   [[nodiscard]] bool is_cut_of_known(ValueId id, size_t looks = kMostCuts) const {
     if (looks == 0) return false;
     const OpInfo& op = mine_.table().op(id);
@@ -85,7 +84,8 @@ class Explainer {
     if (!shows && !is_one_of(kCuts, op.type)) return false;
     const auto is_known = [&](ValueId input) {
       if (input == kNoValue) return shows;
-      return mine_.table().at(input).given || pair_of_mine_[input] != Pairing::kNoPair || is_cut_of_known(input, looks - 1);
+      const bool was_sent = alone_in_job_ && moves_between_processes(mine_.table().op(input));
+      return was_sent || mine_.table().at(input).given || pair_of_mine_[input] != Pairing::kNoPair || is_cut_of_known(input, looks - 1);
     };
     const auto& inputs = mine_.inputs(id);
     return (shows || !inputs.empty()) && std::ranges::all_of(inputs, is_known);
@@ -251,17 +251,18 @@ class Explainer {
     return false;
   }
 
+  static bool is_of_one_call(const Value& one, const Value& other) { return one.op == other.op && one.call == other.call; }
   // Whether nothing reads the value, and the op of the other dump that makes the first one of its op has no such output.
   [[nodiscard]] bool is_extra_output(ValueId id) const {
     const ValueTable& table = mine_.table();
     const Value& value = table.at(id);
     if (value.slot == 0 || !mine_.readers(id).empty()) return false;
     ValueId first = id;
-    while (first > 0 && table.at(first - 1).op == value.op) --first;
+    while (first > 0 && is_of_one_call(table.at(first - 1), value)) --first;
     const ValueId partner = table.at(first).slot == 0 ? partner_of(first) : kNoValue;
     if (partner == kNoValue) return true;
     const std::span<const Value> theirs = other_.table().values();
-    for (ValueId other = partner; other < theirs.size() && theirs[other].op == theirs[partner].op; ++other) {
+    for (ValueId other = partner; other < theirs.size() && is_of_one_call(theirs[other], theirs[partner]); ++other) {
       if (theirs[other].slot == value.slot) return false;
     }
     return true;
@@ -296,6 +297,19 @@ std::vector<Unpaired> explain_unpaired(const PairingKeys& mine, const std::vecto
     if (pair_of_mine[id] == Pairing::kNoPair && !mine.table().at(id).given) all.push_back(explainer.explain(id));
   }
   return all;
+}
+
+std::vector<ValueId> what_leads_to(const PairingKeys& keys, const std::vector<uint32_t>& pair_of, const std::vector<bool>& wanted) {
+  std::vector<ValueId> leads_to(keys.table().values().size(), kNoValue);
+  // What reads a value stands behind it.
+  for (auto id = static_cast<ValueId>(leads_to.size()); id-- > 0;) {
+    for (const PairingKeys::Reader& reader : keys.readers(id)) {
+      const uint32_t pair = pair_of[reader.value];
+      const ValueId found = pair == Pairing::kNoPair ? leads_to[reader.value] : wanted[pair] ? reader.value : kNoValue;
+      if (found != kNoValue) leads_to[id] = found;
+    }
+  }
+  return leads_to;
 }
 
 }  // namespace tensortap

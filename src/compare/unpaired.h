@@ -28,7 +28,7 @@ struct Unpaired {
   ValueId id = kNoValue;
   Absence why = Absence::kUnexplained;
   // kFused: name of the op of the other dump; kOtherWay: of the one that makes the value behind it; kUnexplained: of the one that
-  // implements the same, but holds other values
+  // implements the same, but holds other values, or of the one that makes a value of it that is out
   std::string by;
   // kUnexplained, and no value that is made of it has a partner, or a graph hands it out: results of the program were not compared.
   bool is_open_end = false;
@@ -38,6 +38,10 @@ struct Unpaired {
 // `pairs` what both are numbers of.
 std::vector<Unpaired> explain_unpaired(const PairingKeys& mine, const std::vector<uint32_t>& pair_of_mine, const PairingKeys& other,
                                        const std::vector<uint32_t>& pair_of_other, const std::vector<ValuePair>& pairs);
+
+// By value of `keys`: a value with a partner that is made of it, through values without one, and whose pair is in `wanted`; kNoValue
+// where there is none. `pair_of` and `wanted` are by value and by pair.
+std::vector<ValueId> what_leads_to(const PairingKeys& keys, const std::vector<uint32_t>& pair_of, const std::vector<bool>& wanted);
 
 }  // namespace tensortap
 

@@ -71,6 +71,12 @@ RowDifference compare_rows(const DumpIndex& a, uint32_t row_a, const DumpIndex& 
   return answer;
 }
 
+bool ValueJudge::are_of_one_size(ValueId a, ValueId b) const {
+  return std::ranges::all_of(alignment_.rows(a_.at(a), b_.at(b)), [this](const Alignment::RowPair& rows) {
+    return a_.dump().rows()[rows.first].numel == b_.dump().rows()[rows.second].numel;
+  });
+}
+
 std::optional<Acceptance> ValueJudge::judge(ValueId a, const Alignment::RowPair& first, Trust trust) const {
   const auto [row_a, row_b] = first;
   const RecordRow& of_a = a_.dump().rows()[row_a];

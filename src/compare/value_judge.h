@@ -53,6 +53,8 @@ class ValueJudge {
   [[nodiscard]] std::optional<Alignment::RowPair> first_rows(ValueId a, ValueId b) const {
     return alignment_.first_rows(a_.at(a), b_.at(b));
   }
+  // Whether all paired executions returned as many elements on both sides.
+  [[nodiscard]] bool are_of_one_size(ValueId a, ValueId b) const;
   // Looks at those rows. Nothing when the two are not, or need not be, the same value.
   [[nodiscard]] std::optional<Acceptance> judge(ValueId a, const Alignment::RowPair& first, Trust trust) const;
 

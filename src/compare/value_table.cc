@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tuple>
 #include <utility>
 
+#include "compare/file_contents.h"
 #include "query/op_facts.h"
 #include "trace/scoped_name.h"
 
 namespace tensortap {
 namespace {
+
+constexpr uint32_t kMostCalls = 256;  // of one op in one step; more are one value
 
 uint64_t slot_key(OpId op, uint32_t slot) { return uint64_t{op} << 32U | slot; }
 
@@ -22,40 +24,65 @@ bool looks_alike(const RecordRow& a, const RecordRow& b) {
 
 }  // namespace
 
-ValueTable::ValueTable(const DumpIndex& dump) : dump_(dump), value_of_row_(dump.rows().size(), kNoValue) {
+ValueTable::ValueTable(const DumpIndex& dump) : dump_(dump), contents_(file_contents(dump)), value_of_row_(dump.rows().size(), kNoValue) {
   const std::span<const RecordRow> rows = dump.rows();
   const OpFactsTable facts(dump);
+  learn_calls();
   for (const size_t place : rows_in_time_order(dump)) {
     const auto number = static_cast<uint32_t>(place);
     const RecordRow& row = rows[number];
     if (row.op >= dump.ops().size() || (row.flags & (kRecordFailedOp | kRecordUnwritten)) != 0 || facts.is_overwritten(row)) continue;
-    const Content content{row.storage, row.version};
+    const Content content = content_of(number);
     if (is_input(row)) {
-      if (row.storage == 0) continue;
+      if (content.storage == 0 && contents_.empty()) continue;
       knows_memory_ = true;
       read_rows_[RecordLookup::execution_of(row)].push_back(number);
-      if (made_rows_.contains(content) || !given_rows_.try_emplace(content, number).second) continue;
+      if (content.storage == 0 || made_rows_.contains(content) || !given_rows_.try_emplace(content, number).second) continue;
       add(number, true);
       continue;
     }
     if (row.slot_kind != static_cast<uint8_t>(SlotKind::kOutput) || row.moment != static_cast<uint8_t>(Moment::kAfter)) continue;
-    if (row.storage != 0) made_rows_[content].push_back(number);
-    knows_memory_ |= row.storage != 0;
+    if (content.storage != 0) made_rows_[content].push_back(number);
+    knows_memory_ |= content.storage != 0;
     const OpInfo& op = dump.ops()[row.op];
     add(number, is_pseudo_op(op) || is_constant_op(op));
   }
   if (!knows_memory_) learn_graph();
 }
 
+ValueTable::Content ValueTable::content_of(uint32_t number) const {
+  const RecordRow& row = dump_.rows()[number];
+  return contents_.empty() ? Content{row.storage, row.version} : Content{contents_[number], 0};
+}
+
+// Finds out whether calls are values, and for which ops.
+void ValueTable::learn_calls() {
+  const std::span<const OpInfo> ops = dump_.ops();
+  const auto is_output = [&](const RecordRow& row) {
+    return row.op < ops.size() && row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput) && !is_pseudo_op(ops[row.op]);
+  };
+  const auto first = std::ranges::find_if(dump_.rows(), is_output);
+  is_of_calls_ = first != dump_.rows().end() && ops[first->op].domain == "aten";
+  if (!is_of_calls_) return;
+  has_many_calls_.assign(ops.size(), false);
+  for (const RecordRow& row : dump_.rows()) {
+    if (row.op < ops.size() && row.call >= kMostCalls) has_many_calls_[row.op] = true;
+  }
+}
+
+uint32_t ValueTable::call_of(const RecordRow& row) const { return is_of_calls_ && !has_many_calls_[row.op] ? row.call : kAnyCall; }
+
 void ValueTable::add(uint32_t number, bool given) {
   const RecordRow& row = dump_.rows()[number];
   const auto kind = static_cast<SlotKind>(row.slot_kind);
+  const uint32_t call = call_of(row);
   std::vector<ValueId>& known = by_slot_[slot_key(row.op, row.slot_index) | (kind == SlotKind::kInput ? uint64_t{1} << 31U : 0)];
-  const auto found = std::ranges::find_if(known, [&](ValueId id) { return values_[id].element == row.element; });
+  const auto found =
+      std::ranges::find_if(known, [&](ValueId id) { return values_[id].element == row.element && values_[id].call == call; });
   ValueId id = kNoValue;
   if (found == known.end()) {
     id = static_cast<ValueId>(values_.size());
-    values_.push_back({row.op, row.slot_index, kind, row.element, given, {}});
+    values_.push_back({row.op, row.slot_index, kind, row.element, call, given, {}});
     known.push_back(id);
     made_ += given ? 0 : 1;
   } else {
@@ -86,7 +113,7 @@ const std::string& ValueTable::name(ValueId id) const {
 uint32_t ValueTable::maker_of(uint32_t input) const {
   const std::span<const RecordRow> rows = dump_.rows();
   const RecordRow& row = rows[input];
-  if (const auto made = made_rows_.find({row.storage, row.version}); made != made_rows_.end()) {
+  if (const auto made = made_rows_.find(content_of(input)); made != made_rows_.end()) {
     const auto before = [&](uint32_t other) { return rows[other].sequence < row.sequence; };
     const auto end = std::ranges::partition_point(made->second, before);
     for (auto at = end; at != made->second.begin();) {
@@ -94,7 +121,7 @@ uint32_t ValueTable::maker_of(uint32_t input) const {
     }
     if (end != made->second.begin()) return made->second.front();
   }
-  const auto given = given_rows_.find({row.storage, row.version});
+  const auto given = given_rows_.find(content_of(input));
   return given == given_rows_.end() ? kNoRow : given->second;
 }
 
@@ -130,20 +157,38 @@ void ValueTable::append_last_before(OpId op, uint32_t slot, uint32_t reader, std
   }
 }
 
+std::pair<OpId, uint32_t> ValueTable::maker_in_graph(const OpInfo& op, const OpInput& input) const {
+  if (input.producer < dump_.ops().size()) return {input.producer, input.producer_slot};
+  auto found = makers_.find(value_key(op.graph, input.name));
+  if (found == makers_.end()) found = makers_.find(value_key("", input.name));
+  return found == makers_.end() ? std::pair(kNoOp, 0U) : found->second;
+}
+
 void ValueTable::append_producer(const OpInfo& op, const OpInput& input, uint32_t reader, std::vector<uint32_t>& inputs) const {
   if (input.name.empty() && input.producer == kNoOp) return;
-  OpId producer = input.producer;
-  uint32_t slot = input.producer_slot;
-  if (producer >= dump_.ops().size()) {
-    auto found = makers_.find(value_key(op.graph, input.name));
-    if (found == makers_.end()) found = makers_.find(value_key("", input.name));
-    if (found == makers_.end()) {
-      inputs.push_back(kNoRow);
-      return;
-    }
-    std::tie(producer, slot) = found->second;
+  const auto [producer, slot] = maker_in_graph(op, input);
+  if (producer == kNoOp) {
+    inputs.push_back(kNoRow);
+  } else {
+    append_last_before(producer, slot, reader, inputs);
   }
-  append_last_before(producer, slot, reader, inputs);
+}
+
+bool ValueTable::misses_inputs(uint32_t row) const {
+  const ValueId id = value_of_row_[row];
+  if (id == kNoValue || values_[id].given) return false;
+  if (knows_memory_) {
+    const std::vector<uint32_t> read = memory_inputs(row);
+    return std::ranges::find(read, kNoRow) != read.end();
+  }
+  const OpInfo& op = dump_.ops()[values_[id].op];
+  return std::ranges::any_of(op.inputs, [&](const OpInput& input) {
+    const OpId maker = maker_in_graph(op, input).first;
+    if (maker == kNoOp || is_pseudo_op(dump_.ops()[maker])) return false;
+    std::vector<uint32_t> read;
+    append_producer(op, input, row, read);
+    return std::ranges::find(read, kNoRow) != read.end();
+  });
 }
 
 std::vector<uint32_t> ValueTable::inputs_of(uint32_t row) const {

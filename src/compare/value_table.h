@@ -26,12 +26,16 @@ inline constexpr uint32_t kNoRow = std::numeric_limits<uint32_t>::max();
 inline bool is_constant_op(const OpInfo& op) { return op.type == "Constant" && op.inputs.empty(); }
 inline bool is_weight_op(const OpInfo& op) { return op.type == kInitializerType || is_constant_op(op); }
 
-// An output of an op, or an element of one that is a sequence, with the records of all its executions.
+inline constexpr uint32_t kAnyCall = std::numeric_limits<uint32_t>::max();
+
+// An output of an op, or an element of one that is a sequence, with the records of all its executions; of a program without a graph those
+// of one call in each step: an op there is whatever a module calls by one name.
 struct Value {
   OpId op = kNoOp;
   uint16_t slot = 0;
   SlotKind kind = SlotKind::kOutput;  // kInput: what an op read and no recorded op made
   int64_t element = -1;
+  uint32_t call = kAnyCall;
   bool given = false;          // a graph's input, a weight or constant, or what no recorded op made
   std::vector<uint32_t> rows;  // in the order of execution, never empty
 };
@@ -58,6 +62,11 @@ class ValueTable {
   // The values that the execution behind a row read, as the rows that made them or were first to show them; one that was not captured is
   // kNoRow. Empty for what was given.
   [[nodiscard]] std::vector<uint32_t> inputs_of(uint32_t row) const;
+  // Whether the execution behind a row read what another op made, and that was not captured. Inputs of a graph and weights are no such
+  // values.
+  [[nodiscard]] bool misses_inputs(uint32_t row) const;
+  // Whether the dump is of calls as a program made them, which have no graph.
+  [[nodiscard]] bool is_of_calls() const { return is_of_calls_; }
   // Number of values that ops made.
   [[nodiscard]] size_t made() const { return made_; }
 
@@ -67,17 +76,25 @@ class ValueTable {
   using Hash = RecordLookup::Hash;
 
   void add(uint32_t row, bool given);
+  [[nodiscard]] Content content_of(uint32_t row) const;
+  void learn_calls();
+  [[nodiscard]] uint32_t call_of(const RecordRow& row) const;
   [[nodiscard]] uint32_t maker_of(uint32_t input) const;
   [[nodiscard]] std::vector<uint32_t> memory_inputs(uint32_t row) const;
+  // The op that makes an input, and its slot; kNoOp for what no op of the dump makes.
+  [[nodiscard]] std::pair<OpId, uint32_t> maker_in_graph(const OpInfo& op, const OpInput& input) const;
   void append_producer(const OpInfo& op, const OpInput& input, uint32_t reader, std::vector<uint32_t>& inputs) const;
   void append_last_before(OpId op, uint32_t slot, uint32_t reader, std::vector<uint32_t>& inputs) const;
   void learn_graph();
 
   const DumpIndex& dump_;
+  std::vector<uint64_t> contents_;  // of trees of files alone, where equal contents are the only edges
   std::vector<Value> values_;
   std::vector<ValueId> value_of_row_;
   std::unordered_map<uint64_t, std::vector<ValueId>> by_slot_;  // outputs by op and slot
   size_t made_ = 0;
+  bool is_of_calls_ = false;
+  std::vector<bool> has_many_calls_;  // by op of a program without a graph: more in one step than are values
   // Of dumps that say which memory a tensor is in.
   bool knows_memory_ = false;
   std::unordered_map<Content, std::vector<uint32_t>, Hash> made_rows_;

@@ -50,7 +50,7 @@ struct GoneFile {
   uint64_t records = 0;  // that lost their row, their values or their name with it
 };
 
-// Records that a layout took and that did not come to be in the dump after all.
+// Records that a layout took and could not write later.
 struct LostRecords {
   uint64_t records = 0;
   uint64_t counted = 0;  // of them: whose values could not be written before, which their caller counted

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "compare/comparison_json.h"
+#include "compare/culprit_text.h"
 #include "query/op_facts.h"
 #include "serve/elements.h"
 #include "serve/pair_elements.h"
@@ -174,7 +176,12 @@ Json comparison_sentences(const ServedComparison& comparison) {
   }
   const ComparedPairs& pairs = **done;
   const ComparisonSummary& summary = pairs.comparison().summary();
-  if (summary.first_outside.row_b != kNoRow) {
+  if (summary.culprit) {
+    const ComparedValue& culprit = *summary.culprit;
+    Json sentence = place_sentence(pairs, {culprit.row_a, culprit.row_b, culprit.error, std::nullopt, 0}, "compare", "");
+    sentence["text"] = concat("The programs part in ", culprit_text(pairs.comparison()), ".");
+    list.push_back(std::move(sentence));
+  } else if (summary.first_outside.row_b != kNoRow) {
     list.push_back(place_sentence(pairs, summary.first_outside, "compare", "The first difference outside of the tolerance is of "));
   }
   for (size_t i = 0; i < std::min(summary.born.size(), kMostBorn); ++i) {

@@ -1,0 +1,22 @@
+// What two sequences have in common, in order.
+
+#ifndef TENSORTAP_COMPARE_COMMON_SEQUENCE_H_
+#define TENSORTAP_COMPARE_COMMON_SEQUENCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tensortap {
+
+// Places in a and in b of a longest common subsequence, ascending. Nothing where more than `most_edits` elements would have to be left out.
+// Time is (|a| + |b|) * most_edits, memory most_edits^2.
+std::optional<std::vector<std::pair<size_t, size_t>>> common_sequence(std::span<const uint64_t> a, std::span<const uint64_t> b,
+                                                                      size_t most_edits);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_COMPARE_COMMON_SEQUENCE_H_

@@ -1,0 +1,385 @@
+#include "compare/local_judge.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "compare/dead_rows.h"
+#include "compare/pairing_keys.h"
+#include "compare/tolerance_model.h"
+#include "compare/usual_step.h"
+#include "compare/value_judge.h"
+#include "tensor/number_formats.h"
+
+namespace tensortap {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+// Measured over sound pairs of real models, whatever the depth: an op adds at most 2.07 steps of its type, and enlarges the error that it
+// reads 4.4 times; softmax and the statistics of norms enlarge it 5.3 times.
+constexpr double kOwnSteps = 2;
+constexpr double kGrowth = 4;
+constexpr double kSteepGrowth = 8;
+constexpr double kMostGap = 4;
+constexpr double kNotJudged = 0.25;  // behind values that are this far apart nothing can be said
+constexpr double kSlack = 1.2;       // of bounds that hold for exact numbers
+constexpr double kCodesSlack = 1.02;
+constexpr double kQuantisedStep = 0.025;
+constexpr double kFarInteger = 0.3;
+constexpr double kSaturated = 0.1;     // relative L2 that a quantiser may lose,
+constexpr double kMostClipped = 0.01;  // and the share of elements that its codes need not reach
+constexpr double kMostRoundings = 32;  // of 16 bits, however deep
+constexpr double kCoarse = 0x1p-10;    // types of 16 bits and fewer
+
+bool is_real(const RecordRow& row) {
+  const DTypeKind kind = dtype_info(static_cast<DType>(row.dtype)).kind;
+  return kind == DTypeKind::kFloat || kind == DTypeKind::kComplex;
+}
+
+double step_of_type(const RecordRow& row) { return unit_roundoff(static_cast<DType>(row.dtype)); }
+
+// Rounding has no sign: a factor or a shift that stands out of it is another computation. Of values that were made of equal ones.
+bool is_systematic(const Difference& difference) {
+  constexpr uint64_t kLeast = 8;
+  constexpr double kErrors = 8;  // standard errors
+  if (difference.differing < kLeast || !(difference.l2_b > 0) || difference.finite == 0) return false;
+  const auto count = static_cast<double>(difference.finite);
+  const double squares = difference.l2_b * difference.l2_b;
+  const double distance = difference.mse * count;
+  const double slope = (difference.l2_a * difference.l2_a - squares - distance) / (2 * squares);
+  const double rest = std::max(distance - slope * slope * squares, 0x1p-40 * distance);
+  return std::abs(slope) * difference.l2_b > kErrors * std::sqrt(rest / count) ||
+         std::abs(difference.mean) * std::sqrt(count) > kErrors * difference.rmse;
+}
+
+double distance_of(const Difference& difference) {
+  return difference.l2_b > 0 ? difference.relative_l2 * difference.l2_b
+                             : std::sqrt(difference.mse * static_cast<double>(difference.finite));
+}
+
+}  // namespace
+
+std::string_view finding_name(Finding finding) {
+  constexpr std::array<std::string_view, 12> kNames = {"",      "other size", "non-finite", "weights",    "attributes", "value",
+                                                       "moved", "integers",   "saturated",  "systematic", "type",       "grown"};
+  return kNames[static_cast<size_t>(finding)];
+}
+
+LocalJudge::LocalJudge(const PairingKeys& a, const PairingKeys& b, std::span<const uint32_t> partners, double allow)
+    : keys_a_(a),
+      keys_b_(b),
+      a_(a.table()),
+      b_(b.table()),
+      partners_b_(partners),
+      allow_(allow),
+      partners_a_(a_.dump().rows().size(), kNoRow),
+      precision_a_(a_.dump()),
+      precision_b_(b_.dump()),
+      losses_a_(a_),
+      losses_b_(b_),
+      facts_(b_.dump().rows().size()) {
+  for (uint32_t row = 0; row < partners.size(); ++row) {
+    if (partners[row] != kNoRow) partners_a_[partners[row]] = row;
+  }
+  const double usual_a = usual_step(a_);
+  if (usual_a == usual_step(b_)) usual_step_ = usual_a;
+}
+
+bool LocalJudge::is_given(const Pair& pair) const { return a_.at(a_.value_of(pair.row_a)).given && b_.at(b_.value_of(pair.row_b)).given; }
+
+// Whether an author gave the value, under one name in both programs, to more than quantising ops: their codes are compared as the numbers
+// that they stand for.
+bool LocalJudge::is_authored(const Pair& pair) const {
+  const RecordRow& of_a = a_.dump().rows()[pair.row_a];
+  const RecordRow& of_b = b_.dump().rows()[pair.row_b];
+  const std::string& name = op_of(b_.dump(), of_b).name;
+  if (op_of(a_.dump(), of_a).name != name || of_a.slot_index != of_b.slot_index) return false;
+  if (name.find("_token_") != std::string::npos || name.starts_with("reorder")) return false;
+  const auto& readers = keys_b_.readers(b_.value_of(pair.row_b));
+  const auto quantises = [this](const PairingKeys::Reader& reader) { return op_kind_of(b_.op(reader.value)).quantises; };
+  return readers.empty() || !std::ranges::all_of(readers, quantises);
+}
+
+// Whether both sides are codes turned into numbers, and differ by no more than half a step of these.
+bool LocalJudge::is_rounding_of_codes(const Pair& pair, const Difference& difference) {
+  const double half = std::max(losses_a_.of(pair.row_a).half_step, losses_b_.of(pair.row_b).half_step);
+  return half > 0 && difference.max_abs <= kCodesSlack * half;
+}
+
+bool LocalJudge::is_never_read(const Pair& pair) {
+  if (!dead_) dead_.emplace(dead_rows(a_), dead_rows(b_));
+  return dead_->first[pair.row_a] || dead_->second[pair.row_b];
+}
+
+void LocalJudge::look_at_loss(bool of_a, uint32_t row, Way& way) {
+  const QuantisingLoss& loss = (of_a ? losses_a_ : losses_b_).of(row);
+  way.loss = std::max(way.loss, loss.all);
+  if (loss.wanted <= kSaturated || loss.clipped <= kMostClipped || loss.clipped <= way.clipped.share) return;
+  way.clipped = {row, of_a, loss.clipped};
+}
+
+double LocalJudge::look_between(bool of_a, std::span<const uint32_t> rows, Way& way) {
+  const ValueTable& table = of_a ? a_ : b_;
+  double made = 0;
+  for (const uint32_t number : rows) {
+    const RecordRow& row = table.dump().rows()[number];
+    const ValueId id = table.value_of(number);
+    if (id != kNoValue && table.at(id).given) {
+      if (row.numel > 1) way.step = std::max(way.step, (of_a ? precision_a_ : precision_b_).step_of(number));
+      continue;
+    }
+    made = std::max(made, step_of_type(row));
+    way.quantises |= (of_a ? kinds_a_ : kinds_b_).of(row.op, op_of(table.dump(), row)).quantises;
+    look_at_loss(of_a, number, way);
+  }
+  way.step = std::max(way.step, made);
+  return made;
+}
+
+LocalJudge::Way LocalJudge::way_of(const Pair& pair) {
+  Way way{way_between(a_, partners_a_, pair.row_a), way_between(b_, partners_b_, pair.row_b)};
+  const RecordRow& of_a = a_.dump().rows()[pair.row_a];
+  const RecordRow& of_b = b_.dump().rows()[pair.row_b];
+  way.made_a = std::max(step_of_type(of_a), look_between(true, way.a.between, way));
+  way.made_b = std::max(step_of_type(of_b), look_between(false, way.b.between, way));
+  way.step = std::max({way.step, way.made_a, way.made_b});
+  way.quantises |= kinds_a_.of(of_a.op, op_of(a_.dump(), of_a)).quantises || kinds_b_.of(of_b.op, op_of(b_.dump(), of_b)).quantises;
+  // The pair itself may be a number behind codes beside one that was never quantised.
+  const bool codes_a = op_of(a_.dump(), of_a).type == "DequantizeLinear";
+  const bool codes_b = op_of(b_.dump(), of_b).type == "DequantizeLinear";
+  if (codes_a != codes_b) look_at_loss(codes_a, codes_a ? pair.row_a : pair.row_b, way);
+  if (way.quantises) way.step = std::max(way.step, kQuantisedStep);
+  return way;
+}
+
+uint32_t LocalJudge::rounding_ops(const ValueTable& table, std::span<const uint32_t> rows, OpKinds& kinds) {
+  uint32_t count = 0;
+  for (const uint32_t number : rows) {
+    const RecordRow& row = table.dump().rows()[number];
+    const ValueId id = table.value_of(number);
+    if (id == kNoValue || table.at(id).given) continue;
+    const OpKind& kind = kinds.of(row.op, op_of(table.dump(), row));
+    count += kind.moves || kind.quantises ? 0 : 1;
+  }
+  return count;
+}
+
+uint32_t LocalJudge::gap_of(const Way& way) {
+  return std::max(rounding_ops(a_, way.a.between, kinds_a_), rounding_ops(b_, way.b.between, kinds_b_));
+}
+
+LocalJudge::Inputs LocalJudge::inputs_of(const Way& way) const {
+  Inputs inputs;
+  for (const uint32_t row : way.b.inputs) {
+    const Facts& facts = facts_[row];
+    const uint64_t numel = b_.dump().rows()[row].numel;
+    if (double{facts.level} > inputs.level) {
+      inputs.level = double{facts.level};
+      inputs.from = row;
+    }
+    inputs.out |= facts.out;
+    if (facts.changed_weight != kNoRow) inputs.changed_weight = facts.changed_weight;
+    inputs.step = std::max(inputs.step, double{facts.step});
+    inputs.zeros |= facts.zero;
+    inputs.distance = std::max(inputs.distance, double{facts.distance});
+    inputs.norm = std::max(inputs.norm, double{facts.norm});
+    inputs.max_abs = std::max(inputs.max_abs, double{facts.max_abs});
+    inputs.numel = std::max(inputs.numel, numel);
+    inputs.norms.push_back({double{facts.norm}, numel});
+  }
+  return inputs;
+}
+
+// The size of the terms that a sum was made of, 0 for what is no sum.
+double LocalJudge::scale_of(const Pair& pair, const OpKind& kind, const Inputs& inputs) const {
+  const RecordRow& row = b_.dump().rows()[pair.row_b];
+  const auto numel = static_cast<double>(std::max<uint64_t>(row.numel, 1));
+  const auto read = static_cast<double>(std::max<uint64_t>(inputs.numel, 1));
+  if (kind.is_norm && row.slot_index > 0) return inputs.norm * std::sqrt(numel / read);
+  if (kind.sums) return inputs.norm;
+  if (kind.averages) return inputs.norm * numel / read;
+  if (!kind.multiplies || inputs.norms.size() < 2) return 0;
+  std::vector<Inputs::Norm> norms = inputs.norms;
+  std::ranges::partial_sort(norms, norms.begin() + 2, [](const Inputs::Norm& a, const Inputs::Norm& b) { return a.norm > b.norm; });
+  const double products = static_cast<double>(norms[0].numel) * static_cast<double>(norms[1].numel) / numel;
+  return norms[0].norm * norms[1].norm / std::sqrt(std::sqrt(std::max(1.0, products)));
+}
+
+void LocalJudge::judge_given(const Pair& pair, const Difference& difference, Judgement& judgement) const {
+  const RecordRow& of_a = a_.dump().rows()[pair.row_a];
+  const RecordRow& of_b = b_.dump().rows()[pair.row_b];
+  judgement.step = std::max(step_of_type(of_a), step_of_type(of_b));
+  judgement.held = difference.relative_l2;
+  const bool narrowed = of_a.dtype == of_b.dtype ? is_rounded_copy(a_.dump(), pair.row_a, b_.dump(), pair.row_b)
+                                                 : difference.narrowed && difference.narrowed->differing == 0;
+  if (narrowed) {
+    judgement.step = std::max(judgement.step, difference.relative_l2 < 0x1p-11 ? 0x1p-10 : 0x1p-7);
+    judgement.allowed = kInf;
+    judgement.level = std::min(difference.relative_l2, 1.0);
+  } else if (is_authored(pair)) {
+    judgement.finding = Finding::kWeights;
+  } else {
+    judgement.allowed = kInf;
+  }
+}
+
+// What an op of a kind may add to the error that it reads, relative L2.
+double LocalJudge::allowed_by(const OpKind& kind, bool further_output, double step, double spread, const Inputs& inputs, double in) const {
+  const double own = allow_ * kOwnSteps * step * spread;
+  const bool steep = kind.is_softmax || ((kind.is_norm || kind.is_gradient) && further_output);
+  double allowed = in < kNotJudged ? own + allow_ * (steep ? kSteepGrowth : kGrowth) * spread * in : kInf;
+  if (kind.is_exp) allowed = std::max(allowed, own + kSlack * inputs.max_abs);
+  return allowed;
+}
+
+void LocalJudge::judge_made(const Pair& pair, const Difference& difference, Judgement& judgement) {
+  const RecordRow& of_a = a_.dump().rows()[pair.row_a];
+  const RecordRow& of_b = b_.dump().rows()[pair.row_b];
+  const OpKind& kind = kinds_b_.of(of_b.op, op_of(b_.dump(), of_b));
+  Made made{.way = way_of(pair), .inputs = {}, .kind = kind, .whole = !is_real(of_a) && !is_real(of_b)};
+  const Inputs& inputs = made.inputs = inputs_of(made.way);
+  const bool complete = made.way.a.complete && made.way.b.complete && !made.way.b.inputs.empty();
+  judgement.follows = inputs.out;
+  judgement.in = std::max(inputs.level, made.way.loss);
+  judgement.from = inputs.from;
+  judgement.step = made.way.step;
+  judgement.gap = gap_of(made.way);
+  judgement.clipped = made.way.clipped;
+  const double error = difference.relative_l2;
+  const double spread = std::sqrt(1 + std::min<double>(judgement.gap, kMostGap));
+  judgement.allowed = allowed_by(kind, of_b.slot_index > 0, judgement.step, spread, inputs, judgement.in);
+  // Where an input is unknown, the depth alone limits the error.
+  if (!complete) judgement.allowed = std::max(judgement.allowed, pair.model);
+  const double scale = judgement.gap == 0 ? scale_of(pair, kind, inputs) : 0;
+  judgement.held = scale > 0 ? std::min(error, distance_of(difference) / std::max(difference.l2_b, scale)) : error;
+  const bool hidden = kind.overlays && judgement.in > error;
+  judgement.level = made.whole || hidden ? judgement.in : std::min(error, 1.0);
+  made.own = allow_ * kOwnSteps * judgement.step * spread;
+  made.contracted = kind.contracts && distance_of(difference) <= kSlack * inputs.distance + made.own * difference.l2_b;
+  const bool is_sum = scale > 0 && judgement.held <= judgement.allowed;
+  made.zero = inputs.zeros || ((is_sum || made.contracted) && error > judgement.allowed);
+  facts_[pair.row_b].zero = made.zero;
+  facts_[pair.row_b].step = static_cast<float>(std::max({judgement.step, inputs.step, made.way.loss}));
+  made.usual = usual_step_ > 0 ? allowed_by(kind, of_b.slot_index > 0, usual_step_, spread, inputs, judgement.in) : kInf;
+  made.complete = complete;
+  judgement.finding = finding_of(pair, difference, made, judgement);
+  judgement.between_a = std::move(made.way.a.between);
+  judgement.between_b = std::move(made.way.b.between);
+}
+
+Finding LocalJudge::finding_of(const Pair& pair, const Difference& difference, const Made& made, Judgement& judgement) {
+  const OpKind& kind = made.kind;
+  const OpInfo& op_a = op_of(a_.dump(), a_.dump().rows()[pair.row_a]);
+  const OpInfo& op_b = op_of(b_.dump(), b_.dump().rows()[pair.row_b]);
+  if (!judgement.follows) judgement.attributes = attribute_differences(op_a, op_b, std::max(judgement.step, 0x1p-10));
+  if (!judgement.attributes.empty()) return Finding::kAttributes;
+  if (judgement.clipped.row != kNoRow) return Finding::kSaturated;
+  if (made.inputs.changed_weight != kNoRow) {
+    judgement.weight = made.inputs.changed_weight;
+    judgement.moves_weights = kind.moves;
+    return kind.moves ? Finding::kNone : Finding::kWeights;
+  }
+  if (is_rounding_of_codes(pair, difference)) {
+    judgement.level = std::max(judgement.level, judgement.in);
+    return Finding::kNone;
+  }
+  if (made.whole && !kind.quantises) {
+    return made.complete && (judgement.in == 0 || difference.relative_l2 > kFarInteger) ? Finding::kIntegers : Finding::kNone;
+  }
+  if (judgement.held > judgement.allowed && !made.contracted) return Finding::kValue;
+  return small_finding_of(pair, difference, made, judgement);
+}
+
+// Of values that are within what the op may add.
+Finding LocalJudge::small_finding_of(const Pair& pair, const Difference& difference, const Made& made, const Judgement& judgement) const {
+  const RecordRow& of_a = a_.dump().rows()[pair.row_a];
+  const RecordRow& of_b = b_.dump().rows()[pair.row_b];
+  const OpInfo& op_a = op_of(a_.dump(), of_a);
+  const OpInfo& op_b = op_of(b_.dump(), of_b);
+  const bool alone = made.complete && judgement.in == 0 && judgement.gap == 0 && of_a.dtype == of_b.dtype && op_a.originals.size() < 2 &&
+                     op_b.originals.size() < 2 && made.way.a.between.empty() && made.way.b.between.empty();
+  if (alone && made.kind.moves) return Finding::kMoved;
+  if (alone && !made.whole && !made.way.quantises && op_a.type == op_b.type && made.way.step >= kCoarse && is_systematic(difference)) {
+    return Finding::kSystematic;
+  }
+  const bool detour = made.way.made_a != made.way.made_b && std::min(made.way.made_a, made.way.made_b) <= usual_step_;
+  const double coarser = std::max(made.way.made_a, made.way.made_b);
+  if (detour && made.complete && !made.way.quantises && coarser > usual_step_ && judgement.in < coarser / 8 &&
+      judgement.held > made.usual) {
+    return Finding::kType;
+  }
+  const double step = std::max(pair.step, double{facts_[pair.row_b].step});
+  if (made.zero || made.whole || made.way.quantises || pair.step == 0 || !std::isfinite(judgement.allowed)) return Finding::kNone;
+  const double depth = pair.model / pair.step * step;
+  const double most = step >= kCoarse ? std::min(depth, kMostRoundings * step) : depth;
+  return difference.relative_l2 > allow_ * most ? Finding::kGrown : Finding::kNone;
+}
+
+Judgement LocalJudge::judge(const Pair& pair, const Difference& difference) {
+  Judgement judgement;
+  if (difference.differing > 0) {
+    if (is_never_read(pair)) {
+      judgement.never_read = true;
+    } else if (is_given(pair)) {
+      judge_given(pair, difference, judgement);
+    } else {
+      judge_made(pair, difference, judgement);
+    }
+    if (difference.nonfinite_differing > 0 && !judgement.never_read) {
+      judgement.finding = Finding::kNonFinite;
+      judgement.level = 1;
+    }
+    if (pair.noise) judgement.finding = Finding::kNone;
+    if (judgement.finding == Finding::kNone) {
+      judgement.between_a.clear();
+      judgement.between_b.clear();
+    }
+  }
+  keep(pair, difference, judgement);
+  return judgement;
+}
+
+void LocalJudge::keep(const Pair& pair, const Difference& difference, const Judgement& judgement) {
+  Facts& facts = facts_[pair.row_b];
+  facts.level = static_cast<float>(judgement.level);
+  facts.distance = static_cast<float>(distance_of(difference));
+  facts.norm = static_cast<float>(difference.l2_b);
+  facts.max_abs = static_cast<float>(difference.max_abs);
+  if (judgement.moves_weights) facts.changed_weight = judgement.weight;
+  if (judgement.finding == Finding::kWeights && is_given(pair)) facts.changed_weight = pair.row_b;
+  const bool weight = facts.changed_weight != kNoRow;
+  if (weight) facts.level = 0;
+  if (is_given(pair)) facts.step = static_cast<float>(judgement.step);
+  facts.out = difference.differing > 0 && !weight && (judgement.follows || judgement.finding != Finding::kNone);
+}
+
+Judgement LocalJudge::note(const Pair& pair, double error, Finding finding) {
+  Judgement judgement;
+  judgement.level = std::isfinite(error) ? std::min(error, 1.0) : 1;
+  const Inputs inputs = inputs_of({way_between(a_, partners_a_, pair.row_a), way_between(b_, partners_b_, pair.row_b)});
+  judgement.in = inputs.level;
+  judgement.from = inputs.from;
+  judgement.follows = inputs.out;
+  judgement.allowed = pair.model;
+  judgement.held = error;
+  judgement.finding = finding;
+  if (finding == Finding::kValue && inputs.changed_weight != kNoRow) {
+    judgement.finding = Finding::kWeights;
+    judgement.weight = inputs.changed_weight;
+  }
+  Facts& facts = facts_[pair.row_b];
+  facts.level = static_cast<float>(judgement.level);
+  facts.norm = static_cast<float>(b_.dump().rows()[pair.row_b].stats.l2);
+  facts.out = finding != Finding::kNone || (error > 0 && judgement.follows);
+  if (finding == Finding::kWeights) {
+    facts.changed_weight = pair.row_b;
+    facts.level = 0;
+    facts.out = false;
+  }
+  return judgement;
+}
+
+}  // namespace tensortap

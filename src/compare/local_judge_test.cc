@@ -1,0 +1,226 @@
+#include "compare/local_judge.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compare/comparison_json.h"
+#include "compare/dump_comparison.h"
+#include "compare/made_dump.h"
+#include "tensor/number_formats.h"
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kCount = 200;
+
+// The findings of roots by value of B, and the comparison.
+struct Judged {
+  Judged(const DumpIndex& a, const DumpIndex& b, double allow = 1) {
+    ComparisonOptions options;
+    options.allow = allow;
+    auto made = DumpComparison::make(a, b, std::move(options));
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    comparison = *std::move(made);
+    comparison->run([&](const ComparedValue& value) {
+      if (value.judgement.finding == Finding::kNone || value.judgement.follows) return;
+      roots[record_name_of(b, value.row_b)] = finding_name(value.judgement.finding);
+    });
+  }
+  [[nodiscard]] Json summary() const { return summary_json(*comparison).at("summary"); }
+  std::unique_ptr<DumpComparison> comparison;
+  std::map<std::string, std::string> roots;
+};
+using Roots = std::map<std::string, std::string>;
+
+// x and a weight, and ops that read what stands before them.
+struct Program : MadeDump {
+  Program() {
+    for (const auto& [name, type] : {std::pair("x", kInputType), std::pair("w", kInitializerType)}) {
+      at(op(name, std::string(type))).name = name;
+      gives(static_cast<OpId>(all_ops.size() - 1), numbers(kCount, static_cast<uint32_t>(all_ops.size())));
+    }
+  }
+  OpId makes(const std::string& name, const std::string& type, const std::vector<OpId>& inputs, const std::vector<float>& values) {
+    const OpId id = op(name, type, inputs);
+    gives(id, values);
+    return id;
+  }
+};
+
+std::vector<float> rounded_to_half(std::vector<float> values) {
+  for (float& value : values) value = std::round(value * 1024) / 1024;  // of numbers from 1 to 2
+  return values;
+}
+
+TEST(LocalJudge, NamesTheFirstValueThatIsNotExplainedByWhatItIsMadeOf) {
+  Program a;
+  Program b;
+  for (Program* program : {&a, &b}) {
+    const float factor = program == &a ? 1.01F : 1;
+    program->makes("neg", "Neg", {0}, numbers(kCount, 5));
+    program->makes("sqrt", "Sqrt", {2}, scaled(numbers(kCount, 6), factor));
+    program->makes("floor", "Round", {3}, scaled(numbers(kCount, 7), factor));
+  }
+  const Judged judged(a, b);
+  EXPECT_EQ(judged.roots, (Roots{{"sqrt:out0", "value"}}));
+  EXPECT_TRUE(judged.comparison->summary().outside());
+  EXPECT_EQ(judged.summary().at("culprit").at("b"), "sqrt:out0");
+  EXPECT_EQ(judged.summary().at("culprit").at("input_level"), 0.0);
+}
+
+TEST(LocalJudge, LetsAnErrorGrowByASmallFactorInEachOp) {
+  for (const auto& [factor, is_out] : {std::pair(3.0F, false), std::pair(40.0F, true)}) {
+    Program a;
+    Program b;
+    for (Program* program : {&a, &b}) {
+      const float error = program == &a ? 0x1p-23F : 0;
+      program->makes("sqrt", "Sqrt", {0}, scaled(numbers(kCount, 6), 1 + error));
+      program->makes("log", "Log", {2}, scaled(numbers(kCount, 7), 1 + factor * error));
+    }
+    EXPECT_EQ(Judged(a, b).roots, is_out ? Roots({{"log:out0", "value"}}) : Roots());
+    EXPECT_EQ(Judged(a, b, 10).roots, Roots()) << "with --allow";
+  }
+}
+
+TEST(LocalJudge, HoldsASumThatIsNearlyZeroAgainstItsTerms) {
+  Program a;
+  Program b;
+  for (Program* program : {&a, &b}) {
+    program->makes("sqrt", "Sqrt", {0}, numbers(kCount, 6));
+    program->makes("sum", "Sum", {2}, {program == &a ? 3e-7F : -2e-7F});
+    program->makes("last", "Log", {3}, {program == &a ? 3e-7F : -2e-7F});
+  }
+  EXPECT_EQ(Judged(a, b).roots, Roots());
+}
+
+TEST(LocalJudge, NamesTheOpThatReadsAChangedWeightAndTheWeight) {
+  Program a;
+  Program b;
+  std::vector<float> changed = numbers(kCount, 2);
+  changed[3] *= 1.5F;
+  a.set_data(1, changed);
+  for (Program* program : {&a, &b}) {
+    const std::vector<float> read = program == &a ? changed : numbers(kCount, 2);
+    program->makes("moved", "Transpose", {1}, read);
+    program->makes("mul", "Mul", {0, 2}, program == &a ? scaled(numbers(kCount, 8), 1.1F) : numbers(kCount, 8));
+  }
+  const Judged judged(a, b);
+  EXPECT_EQ(judged.roots, (Roots{{"mul:out0", "weights"}, {"w:out0", "weights"}}));
+  EXPECT_EQ(judged.summary().at("culprit").at("b"), "mul:out0");
+  EXPECT_EQ(judged.summary().at("culprit").at("weight"), "w:out0");
+}
+
+TEST(LocalJudge, AcceptsWeightsThatAreTheOthersInANarrowerType) {
+  Program a;
+  Program b;
+  a.set_data(1, rounded_to_half(numbers(kCount, 2)));
+  for (Program* program : {&a, &b}) {
+    program->makes("mul", "Mul", {0, 1}, program == &a ? scaled(numbers(kCount, 8), 1.0003F) : numbers(kCount, 8));
+  }
+  const Judged judged(a, b);
+  EXPECT_EQ(judged.roots, Roots());
+  EXPECT_FALSE(judged.comparison->summary().outside());
+}
+
+TEST(LocalJudge, NamesAttributesThatDifferWhereTheResultDoes) {
+  for (const bool same_result : {false, true}) {
+    Program a;
+    Program b;
+    for (Program* program : {&a, &b}) {
+      const float factor = program == &a && !same_result ? 1 + 0x1p-22F : 1;
+      const OpId norm = program->makes("norm", "LayerNormalization", {0}, scaled(numbers(kCount, 6), factor));
+      program->at(norm).attributes = program == &a ? R"({"epsilon":0.01,"axis":-1})" : R"({"epsilon":1e-5,"axis":1})";
+    }
+    const Judged judged(a, b);
+    EXPECT_EQ(judged.roots, same_result ? Roots() : Roots({{"norm:out0", "attributes"}}));
+    if (same_result) continue;
+    EXPECT_EQ(judged.summary().at("culprit").at("attributes").at(0).at("name"), "epsilon");
+  }
+}
+
+TEST(LocalJudge, AllowsAMoveNoError) {
+  Program a;
+  Program b;
+  for (Program* program : {&a, &b}) {
+    program->makes("reshape", "Reshape", {0}, scaled(numbers(kCount, 6), program == &a ? 1 + 0x1p-23F : 1));
+  }
+  EXPECT_EQ(Judged(a, b).roots, (Roots{{"reshape:out0", "moved"}}));
+}
+
+TEST(LocalJudge, NamesACastThatOneSideHas) {
+  for (const bool both : {false, true}) {
+    Program a;
+    Program b;
+    for (Program* program : {&a, &b}) {
+      OpId last = 0;
+      for (uint32_t i = 0; i < 12; ++i) last = program->makes("op" + std::to_string(i), "Sqrt", {last}, numbers(kCount, 20 + i));
+      if (program == &a || both) {
+        const OpId low = program->makes(program == &a ? "low" : "low_b", "Cast", {last}, numbers(kCount, 40));
+        program->all_rows.back().set_desc({DType::kFloat16, {kCount}});
+        program->set_data(program->all_rows.size() - 1, std::vector<uint16_t>(kCount, program == &a ? 0x3c00 : 0x4200));
+        last = low;
+      }
+      program->makes("mul", "Mul", {last, 1}, scaled(numbers(kCount, 8), program == &a ? 1.0002F : 1));
+    }
+    EXPECT_EQ(Judged(a, b).roots, both ? Roots() : Roots({{"mul:out0", "type"}}));
+  }
+}
+
+TEST(LocalJudge, NamesAQuantiserThatClips) {
+  for (const auto& [scale, is_out] : {std::pair(0.002F, true), std::pair(0.02F, false)}) {
+    Program a;
+    Program b;
+    const std::vector<float> before = numbers(kCount, 6);
+    std::vector<int8_t> codes;
+    std::vector<float> after;
+    for (const float value : before) {
+      codes.push_back(static_cast<int8_t>(std::min(127.0F, std::round(value / scale))));
+      after.push_back(scale * static_cast<float>(codes.back()));
+    }
+    for (Program* program : {&a, &b}) {
+      OpId last = program->makes("sqrt", "Sqrt", {0}, before);
+      if (program == &a) {
+        const OpId given = program->makes("scale", std::string(kInitializerType), {}, {scale});
+        const OpId quantise = program->makes("q", "QuantizeLinear", {last, given}, before);
+        program->all_rows.back().set_desc({DType::kInt8, {kCount}});
+        program->set_data(program->all_rows.size() - 1, codes);
+        last = program->makes("dq", "DequantizeLinear", {quantise, given}, after);
+      }
+      std::vector<float> result = program == &a ? after : before;
+      for (float& value : result) value = std::sqrt(value);
+      program->makes("log", "Log", {last}, result);
+    }
+    const Judged judged(a, b);
+    EXPECT_EQ(judged.roots, is_out ? Roots({{"log:out0", "saturated"}}) : Roots()) << scale;
+    if (is_out) {
+      EXPECT_EQ(judged.summary().at("culprit").at("clipped").at("op"), "dq");
+    }
+  }
+}
+
+// Numbers of 1.0 and next to it in bfloat16.
+TEST(LocalJudge, TellsAFactorFromRoundingInTypesOf16Bits) {
+  for (const bool one_way : {true, false}) {
+    Program a;
+    Program b;
+    for (Program* program : {&a, &b}) {
+      program->makes("gelu", "Gelu", {0}, numbers(kCount, 6));
+      std::vector<uint16_t> values;
+      for (size_t i = 0; i < kCount; ++i) {
+        const auto step = static_cast<uint16_t>(program == &b ? 0 : one_way ? 1 : i % 2 == 0 ? 1 : -1);
+        values.push_back(static_cast<uint16_t>(0x3f90 + i % 16 + step));
+      }
+      program->all_rows.back().set_desc({DType::kBFloat16, {kCount}});
+      program->set_data(program->all_rows.size() - 1, values);
+    }
+    EXPECT_EQ(Judged(a, b).roots, one_way ? Roots({{"gelu:out0", "systematic"}}) : Roots());
+  }
+}
+
+}  // namespace
+}  // namespace tensortap

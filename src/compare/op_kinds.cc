@@ -1,0 +1,74 @@
+#include "compare/op_kinds.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "compare/pairing_keys.h"
+
+namespace tensortap {
+namespace {
+
+// Families, as PairingKeys::family() calls them.
+constexpr auto kMovingKinds = std::to_array<std::string_view>(
+    {"abs",     "alias",           "asstrided", "cast",         "clip",          "clone",   "concat",    "contiguous", "copy",
+     "detach",  "dropout",         "expand",    "flip",         "identity",      "index",   "liftfresh", "max pool",   "neg",
+     "pad",     "reflectionpad2d", "relu",      "reorderinput", "reorderoutput", "reshape", "select",    "slice",      "split",
+     "squeeze", "stack",           "transpose", "tril",         "triu",          "unbind",  "unsqueeze", "where"});
+constexpr auto kSummingKinds = std::to_array<std::string_view>(
+    {"add", "batch norm gradient", "convolutionbackward", "embeddingdensebackward", "nativelayernormbackward", "sub", "sum"});
+constexpr auto kOverlays = std::to_array<std::string_view>({"add", "concat", "maskedfill", "pad", "sub", "where"});
+constexpr auto kContracting =
+    std::to_array<std::string_view>({"atan", "cos", "erf", "gelu", "hardsigmoid", "sigmoid", "silu", "sin", "softplus", "tanh"});
+constexpr auto kSoftmaxes = std::to_array<std::string_view>({"logsoftmax", "softmax"});
+constexpr auto kNorms = std::to_array<std::string_view>({"batch norm", "layer norm", "nativegroupnorm"});
+constexpr auto kGradientKinds =
+    std::to_array<std::string_view>({"batch norm gradient", "convolutionbackward", "nativegroupnormbackward", "nativelayernormbackward"});
+
+bool is_listed(const auto& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+
+constexpr auto kDrawingTypes =
+    std::to_array<std::string_view>({"bernoulli", "bernoulli_", "multinomial", "normal", "normal_", "rand", "rand_like", "randint", "randn",
+                                     "randn_like", "random_", "randperm", "uniform", "uniform_"});
+
+// "_softmax" and "softmax" of PyTorch are one family; "where" has a form with a scalar.
+std::string family_of(const OpInfo& op) {
+  std::string family = PairingKeys::family(op);
+  for (const std::string_view overloaded : {std::string_view("stack"), std::string_view("where")}) {
+    if (family.starts_with(overloaded)) return std::string(overloaded);
+  }
+  return family;
+}
+
+}  // namespace
+
+OpKind op_kind_of(const OpInfo& op) {
+  const std::string family = family_of(op);
+  const auto holds = [&op](std::string_view part) { return op.type.find(part) != std::string::npos; };
+  return {.moves = is_listed(kMovingKinds, family),
+          .sums = is_listed(kSummingKinds, family),
+          .averages = family == "mean",
+          .multiplies = family == "linear",
+          .overlays = is_listed(kOverlays, family),
+          .contracts = is_listed(kContracting, family),
+          .is_exp = family == "exp",
+          .is_softmax = is_listed(kSoftmaxes, family),
+          .is_norm = is_listed(kNorms, family),
+          .is_gradient = is_listed(kGradientKinds, family),
+          .quantises = holds("uantize") || holds("QLinear") || holds("Integer") || op.type.starts_with("QGemm")};
+}
+
+bool is_drawn(const OpInfo& op) { return is_listed(kDrawingTypes, op.type); }
+
+bool has_quantising_ops(std::span<const OpInfo> ops) {
+  return std::ranges::any_of(ops, [](const OpInfo& op) { return op_kind_of(op).quantises; });
+}
+
+const OpKind& OpKinds::of(OpId id, const OpInfo& op) {
+  if (id >= known_.size()) known_.resize(id + 1);
+  if (!known_[id]) known_[id] = op_kind_of(op);
+  return *known_[id];
+}
+
+}  // namespace tensortap

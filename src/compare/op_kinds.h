@@ -1,0 +1,49 @@
+// What an op does to the rounding errors of what it reads.
+
+#ifndef TENSORTAP_COMPARE_OP_KINDS_H_
+#define TENSORTAP_COMPARE_OP_KINDS_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "trace/op_info.h"
+
+namespace tensortap {
+
+struct OpKind {
+  bool moves = false;        // returns elements that it read, or the same with another sign or a bound: it does not round
+  bool sums = false;         // adds what it read: large terms may leave a small sum
+  bool averages = false;     // a mean of what it read
+  bool multiplies = false;   // a product of two tensors, summed
+  bool overlays = false;     // a small error of one input may be hidden by a large other input
+  bool contracts = false;    // never enlarges the distance of two inputs
+  bool is_exp = false;       // enlarges the relative error by the size of the exponent
+  bool is_softmax = false;   // the same, of its largest element
+  bool is_norm = false;      // its further outputs are the mean and the deviation
+  bool is_gradient = false;  // of a norm or convolution: its further outputs are sums over the batch
+  bool quantises = false;    // its outputs have the steps of a quantised type
+};
+
+// The kind of an op, whatever a framework calls it.
+OpKind op_kind_of(const OpInfo& op);
+
+// Whether a PyTorch op draws its output at random.
+bool is_drawn(const OpInfo& op);
+
+// Whether any of them quantises.
+bool has_quantising_ops(std::span<const OpInfo> ops);
+
+// The kinds of the ops of a dump; each is found once. One thread.
+class OpKinds {
+ public:
+  const OpKind& of(OpId id, const OpInfo& op);
+
+ private:
+  std::vector<std::optional<OpKind>> known_;
+};
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_COMPARE_OP_KINDS_H_
