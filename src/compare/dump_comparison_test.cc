@@ -73,6 +73,21 @@ TEST(DumpComparison, InATreeOfFilesEqualContentsAreTheEdges) {
             "norm:out0 (Operation): relative L2 0.5, it reads a weight or an input that differs: norm:in1");
 }
 
+TEST(DumpComparison, AnOutputOfTheGraphHasItsNameWhateverOpMakesIt) {
+  MadeDump a;
+  MadeDump b;
+  a.gives(a.op("act", "Relu"), numbers(9, 1));
+  a.at(0).outputs = {"y"};
+  a.at(0).attributes = R"({"graph_outputs": [0]})";
+  b.gives(b.op("conv", "Conv"), numbers(9, 2));
+  b.gives(b.op("reorder", "ReorderOutput", {0}), scaled(numbers(9, 1), 2));
+  b.at(1).outputs = {"y"};
+  b.at(1).inserted_by_runtime = true;
+  b.at(1).attributes = R"({"graph_outputs": [0]})";
+  const Compared compared(a, b);
+  EXPECT_EQ(compared.verdicts, (std::map<std::string, std::string>{{"reorder:out0", "different"}}));
+}
+
 // in -> neg -> exp -> sum, with a weight that exp reads.
 struct Chain : MadeDump {
   Chain() {

@@ -4,6 +4,7 @@
 #define TENSORTAP_TRACE_GRAPH_OUTPUTS_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "trace/op_info.h"
@@ -17,6 +18,8 @@ inline constexpr uint32_t kMostGraphOutputs = 64;  // slots that the attribute c
 
 // Whether the graph hands out what an op has in a slot; false for slots from kMostGraphOutputs on.
 inline bool has_graph_output(const OpInfo& op, uint32_t slot) {
+  // Most ops have none: their attributes need no parsing.
+  if (op.attributes.find(kGraphOutputs) == std::string::npos) return false;
   return slot < kMostGraphOutputs && (attribute_slots(op, kGraphOutputs) >> slot & 1U) != 0;
 }
 
