@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "compare/comparison_json.h"
 #include "compare/dump_comparison.h"
 #include "compare/made_dump.h"
