@@ -134,10 +134,10 @@ void RowsRing::give_up(uint64_t block) {
 }
 
 // Rows whose values are lost already were counted with these.
-void RowsRing::count_lost(std::span<const RecordRow> rows) {
+void RowsRing::count_lost_locked(std::span<const RecordRow> rows) {
   const auto is_counted = [](const RecordRow& row) { return (row.flags & kRecordDataLost) != 0 && !waits_for_values(row); };
-  lost_.fetch_add(rows.size());
-  lost_counted_.fetch_add(static_cast<uint64_t>(std::ranges::count_if(rows, is_counted)));
+  lost_.records += rows.size();
+  lost_.counted += static_cast<uint64_t>(std::ranges::count_if(rows, is_counted));
 }
 
 // `own`: the number of the caller's row, whose loss it reports itself.
@@ -165,9 +165,9 @@ Status RowsRing::write_runs_locked(uint64_t block, uint64_t own) {
     if (!status.ok()) {
       first_gap_ = std::min(first_gap_, first);
       const uint64_t own_end = own >= first && own < last ? own : last;
-      count_lost({&memory_.rows[first % kRingRows], own_end - first});
+      count_lost_locked({&memory_.rows[first % kRingRows], own_end - first});
       if (own_end < last) {
-        count_lost({&memory_.rows[(own + 1) % kRingRows], last - own - 1});
+        count_lost_locked({&memory_.rows[(own + 1) % kRingRows], last - own - 1});
         of_own = status;
       }
     }
@@ -214,7 +214,7 @@ Status RowsRing::write_begun() {
     mark_locked(number, last, status.ok() ? SlotPhase::kWritten : SlotPhase::kGivenUp);
     if (!status.ok()) {
       first_gap_ = std::min(first_gap_, number);
-      count_lost({&memory_.rows[number % kRingRows], last - number});
+      count_lost_locked({&memory_.rows[number % kRingRows], last - number});
     }
     if (first_error.ok()) first_error = std::move(status);
     number = last;

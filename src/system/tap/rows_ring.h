@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/status.h"
 #include "layout/layout.h"
@@ -78,7 +79,10 @@ class RowsRing {
   // Places taken so far.
   [[nodiscard]] uint64_t taken() const { return next_.load(std::memory_order_acquire); }
   // Rows that complete() accepted and that could not be written; counts from 0 again.
-  LostRecords take_lost() { return {lost_.exchange(0), lost_counted_.exchange(0)}; }
+  LostRecords take_lost() {
+    const std::lock_guard lock(writing_);
+    return std::exchange(lost_, {});
+  }
 
   static constexpr int64_t kLongestWaitNs = 100'000'000;
 
@@ -97,7 +101,7 @@ class RowsRing {
   bool settle(uint64_t block);
   void give_up(uint64_t block);
   Status write_block(uint64_t block, uint64_t own);
-  void count_lost(std::span<const RecordRow> rows);
+  void count_lost_locked(std::span<const RecordRow> rows);
   Status write_runs_locked(uint64_t block, uint64_t own);
   void free_block_locked(uint64_t block);
   void mark_locked(uint64_t begin, uint64_t end, SlotPhase phase);
@@ -109,11 +113,10 @@ class RowsRing {
   const int64_t longest_wait_ns_;
   std::atomic<uint64_t> next_{0};
   std::atomic<uint64_t> allowed_{0};
-  std::atomic<uint64_t> lost_{0};
-  std::atomic<uint64_t> lost_counted_{0};
   std::array<Progress, kRingBlocks> progress_;
   std::mutex writing_;  // held while rows of the ring are read or given free; guards what follows
   uint64_t first_gap_ = UINT64_MAX;
+  LostRecords lost_;
 };
 
 }  // namespace tensortap::tap
