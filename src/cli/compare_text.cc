@@ -41,7 +41,17 @@ std::string own_text(const Json& own) {
 }
 
 // "Sqrt.52:out0 (Sqrt)"
-std::string named_text(const Json& place) { return fmt::format("{} ({})", member_text(place, "b"), member_text(place, "type")); }
+std::string named_text(const Json& place, const char* name = "b") {
+  return fmt::format("{} ({})", member_text(place, name), member_text(place, "type"));
+}
+
+// The first of them, and how many more there are.
+std::string first_names(const Json& list, const char* name) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < list.size() && i < kMostNamed; ++i) names.push_back(named_text(list[i], name));
+  if (list.size() > kMostNamed) names.push_back(fmt::format("and {} more", list.size() - kMostNamed));
+  return join(names, ", ");
+}
 
 class Printer {
  public:
@@ -156,10 +166,8 @@ class Printer {
     const uint64_t heirs = number(summary_, "inherited");
     const uint64_t unknown = number(summary_, "unknown");
     if (born.empty() && heirs == 0 && unknown == 0) return;
-    std::vector<std::string> names;
-    for (size_t i = 0; i < born.size() && i < kMostNamed; ++i) names.push_back(named_text(born[i]));
-    if (born.size() > kMostNamed) names.push_back(fmt::format("and {} more", born.size() - kMostNamed));
-    std::string text = fmt::format("{} {}{}{}", born.size(), born.size() == 1 ? "op" : "ops", names.empty() ? "" : ": ", join(names, ", "));
+    std::string text =
+        fmt::format("{} {}{}{}", born.size(), born.size() == 1 ? "op" : "ops", born.empty() ? "" : ": ", first_names(born, "b"));
     if (heirs > 0) text += fmt::format("; {} {}", heirs, heirs == 1 ? "other inherits" : "others inherit");
     if (const Json& growth = summary_.at("largest_growth"); !growth.is_null()) {
       text += fmt::format(" (largest growth {} times, {})", error_text(growth.at("growth")), named_text(growth));
@@ -226,12 +234,7 @@ class Printer {
   }
   void print_region(std::string_view side, const Json& ops) {
     if (ops.empty()) return;
-    std::vector<std::string> names;
-    for (size_t i = 0; i < ops.size() && i < kMostNamed; ++i) {
-      names.push_back(fmt::format("{} ({})", member_text(ops[i], "op"), member_text(ops[i], "type")));
-    }
-    if (ops.size() > kMostNamed) names.push_back(fmt::format("and {} more", ops.size() - kMostNamed));
-    line("", fmt::format("only {} has {} {} before it: {}", side, ops.size(), ops.size() == 1 ? "op" : "ops", join(names, ", ")));
+    line("", fmt::format("only {} has {} {} before it: {}", side, ops.size(), ops.size() == 1 ? "op" : "ops", first_names(ops, "op")));
   }
 
   void print_verdict() {

@@ -105,7 +105,7 @@ Alignment::Key Alignment::key_of_b(const RecordRow& row, bool with_call) const {
   return {is_load(row), is_load(row) ? 0 : row.step, ranks_b_ ? row.rank : 0, phase_of(row), with_call ? row.call : 0};
 }
 
-// Whether executions with other numbers are no pair: not where each is a value of its own.
+// Whether executions with other numbers are no pair. Where each call is a value, they may be.
 bool Alignment::counts_calls(const Value& a, const Value& b) { return a.call == kAnyCall && b.call == kAnyCall; }
 
 // A weight that one program took when it was loaded may be a constant of the other's graph, which is there in every step.

@@ -28,7 +28,7 @@ Result<std::vector<StepPair>> parse_step_pairs(std::string_view text);
 
 // Immutable; borrows both tables. Without pairs of steps equal ones are beside each other, or, where no step is in both dumps, the first of
 // one and the first of the other, and so on. The number of a rank counts only in dumps that have several, a
-// phase only where both dumps tell phases. Calls that are values of their own (Value::call) may have other numbers.
+// phase only where both dumps tell phases. Where each call is a value (Value::call), the numbers of a pair may differ.
 class Alignment {
  public:
   Alignment(const ValueTable& a, const ValueTable& b, const std::vector<StepPair>& steps);

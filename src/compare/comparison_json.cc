@@ -123,7 +123,6 @@ Json compared_json(const DumpComparison& comparison, const ComparedValue& value)
   Json json;
   json["a"] = record_name_of(comparison.a(), value.row_a);
   json["b"] = record_name_of(comparison.b(), value.row_b);
-  json["text"] = culprit_text(comparison);
   json["type_a"] = op_of(comparison.a(), of_a).type;
   json["type_b"] = op_of(comparison.b(), of_b).type;
   json["step_a"] = of_a.step;

@@ -242,7 +242,7 @@ ComparedValue DumpComparison::compare(uint32_t row_b) {
   return value;
 }
 
-// A file of tolerances and the noise say what may differ; else each value is judged by those that it is made of.
+// A file of tolerances or the noise sets the limits; otherwise the inputs of a value do.
 void DumpComparison::judge(ComparedValue& value) {
   value.verdict = verdict_of(*value.data, value.basis);
   if (value.basis.by_rules) return;

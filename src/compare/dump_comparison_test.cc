@@ -68,6 +68,7 @@ TEST(DumpComparison, InATreeOfFilesEqualContentsAreTheEdges) {
   const Compared wrong(changed, right);
   EXPECT_EQ(wrong.verdicts.at("linear:out0"), "equal");
   EXPECT_EQ(wrong.verdicts.at("norm:in1"), "different");
+  EXPECT_FALSE(wrong.json.back().contains("text")) << "that is the culprit's";
   ASSERT_TRUE(wrong.summary().culprit);
   EXPECT_EQ(culprit_text(*wrong.comparison),
             "norm:out0 (Operation): relative L2 0.5, it reads a weight or an input that differs: norm:in1");

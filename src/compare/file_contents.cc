@@ -17,20 +17,11 @@ namespace {
 
 uint64_t content_of(const DumpIndex& dump, size_t number) {
   const RecordRow& row = dump.rows()[number];
-  Digest digest;
-  if ((row.flags & kRecordHasData) != 0) {
-    const Result<RecordData> data = dump.data(number);
-    if (!data.ok()) return 0;
-    digest = compute_digest(data->view, DigestKind::kXxh3);
-  } else {
-    digest.kind = static_cast<DigestKind>(row.digest_kind);
-    std::ranges::copy(row.digest, digest.bytes.begin());
-  }
-  const std::string text = digest_text(digest);
+  const std::string text = content_digest(dump, number);
   return text.empty() ? 0 : std::hash<std::string>()(concat(text, "|", row.numel, "|", row.dtype)) | 1U;
 }
 
-// Whether any op says which op made one of its inputs.
+// Whether any op names the maker of one of its inputs.
 bool has_edges(std::span<const OpInfo> ops) {
   std::unordered_set<std::string_view> made;
   for (const OpInfo& op : ops) made.insert(op.outputs.begin(), op.outputs.end());
@@ -41,6 +32,20 @@ bool has_edges(std::span<const OpInfo> ops) {
 }
 
 }  // namespace
+
+std::string content_digest(const DumpIndex& dump, size_t number) {
+  const RecordRow& row = dump.rows()[number];
+  Digest digest;
+  if ((row.flags & kRecordHasData) != 0) {
+    const Result<RecordData> data = dump.data(number);
+    if (!data.ok()) return "";
+    digest = compute_digest(data->view, DigestKind::kXxh3);
+  } else {
+    digest.kind = static_cast<DigestKind>(row.digest_kind);
+    std::ranges::copy(row.digest, digest.bytes.begin());
+  }
+  return digest_text(digest);
+}
 
 std::vector<uint64_t> file_contents(const DumpIndex& dump) {
   const auto knows_memory = [](const RecordRow& row) { return row.storage != 0; };

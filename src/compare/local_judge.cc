@@ -90,8 +90,8 @@ LocalJudge::LocalJudge(const PairingKeys& a, const PairingKeys& b, std::span<con
 
 bool LocalJudge::is_given(const Pair& pair) const { return a_.at(a_.value_of(pair.row_a)).given && b_.at(b_.value_of(pair.row_b)).given; }
 
-// Whether an author gave the value, under one name in both programs, to more than quantising ops: their codes are compared as the numbers
-// that they stand for.
+// Whether an author gave the value, under one name in both programs, to more than quantising ops: their codes are compared as the real
+// numbers behind them.
 bool LocalJudge::is_authored(const Pair& pair) const {
   const RecordRow& of_a = a_.dump().rows()[pair.row_a];
   const RecordRow& of_b = b_.dump().rows()[pair.row_b];

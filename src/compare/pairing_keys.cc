@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "stats/digest.h"
+#include "compare/file_contents.h"
 #include "stats/stats.h"
 #include "trace/graph_outputs.h"
 #include "trace/scoped_name.h"
@@ -291,16 +291,7 @@ std::string PairingKeys::role(ValueId id) const {
 std::string PairingKeys::content(ValueId id) const {
   const RecordRow& row = table_.first_row(id);
   if (row.numel < kLeastContent) return "";
-  Digest digest;
-  if ((row.flags & kRecordHasData) != 0) {
-    const Result<RecordData> data = table_.dump().data(table_.at(id).rows.front());
-    if (!data.ok()) return "";
-    digest = compute_digest(data->view, DigestKind::kXxh3);
-  } else {
-    digest.kind = static_cast<DigestKind>(row.digest_kind);
-    std::ranges::copy(row.digest, digest.bytes.begin());
-  }
-  const std::string text = digest_text(digest);
+  const std::string text = content_digest(table_.dump(), table_.at(id).rows.front());
   return text.empty() ? "" : key_of(text, row.numel, row.dtype);
 }
 
