@@ -69,8 +69,7 @@ std::string_view finding_name(Finding finding) {
 }
 
 LocalJudge::LocalJudge(const PairingKeys& a, const PairingKeys& b, std::span<const uint32_t> partners, double allow)
-    : keys_a_(a),
-      keys_b_(b),
+    : keys_b_(b),
       a_(a.table()),
       b_(b.table()),
       partners_b_(partners),

@@ -161,7 +161,6 @@ class LocalJudge {
   [[nodiscard]] bool is_rounding_of_codes(const Pair& pair, const Difference& difference);
   void keep(const Pair& pair, const Difference& difference, const Judgement& judgement);
 
-  const PairingKeys& keys_a_;
   const PairingKeys& keys_b_;
   const ValueTable& a_;
   const ValueTable& b_;
