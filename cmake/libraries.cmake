@@ -24,7 +24,7 @@ if(api_sources)
 endif()
 
 # What tools/layers.txt lets the sources stand on.
-set(tensortap_below_sources tensortap_base tensortap_tensor tensortap_format tensortap_exec)
+set(tensortap_below_sources tensortap_base tensortap_tensor tensortap_format tensortap_exec tensortap_python)
 
 file(GLOB_RECURSE onnxruntime_sources CONFIGURE_DEPENDS src/source/onnxruntime/*.cc)
 list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$|/(exec_|model_)?entry\\.cc$")

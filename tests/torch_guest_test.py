@@ -162,6 +162,68 @@ def test_the_programs_modes_see_its_own_calls_alone(tmp_path: Path, options: tup
     assert any(op["module"] == "Net.parts.0" for op in done.dump.ops.values())
 
 
+PARTS = """
+import copy, inspect, os, traceback, warnings
+import torch, torch.distributed
+from torch.utils.data import DataLoader
+def names():
+    return [(frame.filename.rpartition("/")[2], frame.function) for frame in inspect.stack()[1:]]
+def fails(call):
+    try:
+        call()
+    except Exception as error:
+        print("".join(traceback.format_exception(error)))
+torch.ones(1).sin()
+torch.nn.Identity()(torch.ones(1))
+
+class Descends(torch.optim.SGD):
+    def add_param_group(self, group):
+        print(names())
+        for level in range(1, 6):
+            warnings.warn(f"level {level}", stacklevel=level)
+        super().add_param_group(group)
+    def step(self, closure=None):
+        print(names())
+        return super().step(closure)
+net = torch.nn.Linear(2, 2)
+fails(lambda: Descends([], lr=0.1))
+optimizer = Descends(net.parameters(), lr=0.1)
+copy.deepcopy(optimizer)
+for _ in range(3):
+    optimizer.zero_grad()
+    net(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+make = torch.optim.Optimizer.__init__
+print(type(make), make.__qualname__, inspect.signature(make), inspect.getsourcefile(make).rpartition("/")[2])
+
+class Numbers(torch.utils.data.Dataset):
+    def __len__(self):
+        return 2
+    def __getitem__(self, index):
+        if index == 1:
+            raise IndexError("no such number")
+        return str(names())
+loader = DataLoader(Numbers(), batch_size=None, num_workers=1)
+fails(lambda: [print(text) for text in loader])
+
+os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0", RANK="0", WORLD_SIZE="1")
+def refuse(*_):
+    print(names())
+    raise OSError("no such network")
+torch.distributed.Backend.register_backend("mine", refuse, devices=["cpu"])
+fails(lambda: torch.distributed.init_process_group("mine"))
+"""
+
+
+def test_optimizers_workers_and_process_groups_see_the_program_alone(tmp_path: Path) -> None:
+    expected = plain(tmp_path, PARTS)
+    done = captured(tmp_path / "captured", PARTS, "--workers")
+    assert done.out.replace("/captured/", "/") == expected
+    for text in ("empty parameter list", "IndexError: no such number", "OSError: no such network"):
+        assert text in expected
+    assert set(done.dump.rows["step"]) == {0, 1, 2, 3}, "three of the optimizer, and what came after them"
+
+
 AHEAD = """
 import sys, torch
 from torch._dynamo.aot_compile_types import SerializableCallable

@@ -7,7 +7,7 @@ cannot be imported.
 
 from __future__ import annotations
 
-import importlib.abc
+import contextlib
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -16,17 +16,22 @@ from typing import Any
 from ._library import Library
 
 MODULE = "onnxruntime.capi.onnxruntime_inference_collection"
+_installed = False
 
 
-def install(library: str) -> None:
+def install(functions: dict[str, Any]) -> None:
     """Capture the sessions that the program makes from now on.
 
     Parameters
     ----------
-    library : str
-        Path of libtensortap_onnxruntime.so.
+    functions : dict
+        "library" is the path of libtensortap_onnxruntime.so, "follow" what its `Library` takes.
     """
-    loaded = Library(library)
+    global _installed
+    if _installed:
+        return
+    _installed = True
+    loaded = Library(functions["library"], functions["follow"])
     module = sys.modules.get(MODULE)
     if module is not None:
         _wrap(module, loaded)
@@ -47,29 +52,8 @@ def _wrap(module: ModuleType, library: Library) -> None:
     sessions.wrap(module, library)
 
 
-class _Loader(importlib.abc.Loader):
-    """Runs a module as its own loader does and wraps it then."""
-
-    def __init__(self, loader: Any, library: Library) -> None:
-        self._loader = loader
-        self._library = library
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Create the module as its own loader does."""
-        created: ModuleType | None = self._loader.create_module(spec)
-        return created
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run the module, then wrap what it defines."""
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._loader
-        module.__loader__ = self._loader
-        self._loader.exec_module(module)
-        _wrap(module, self._library)
-
-
-class _Finder(importlib.abc.MetaPathFinder):
-    """Waits for the one module to be imported, and is gone then."""
+class _Finder:
+    """Waits for the one module to be imported, has it wrapped then, and is gone."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -84,6 +68,20 @@ class _Finder(importlib.abc.MetaPathFinder):
             spec: ModuleSpec | None = find(fullname, path, target) if find is not None else None
             if spec is not None:
                 if spec.loader is not None:
-                    spec.loader = _Loader(spec.loader, self._library)
+                    self._follow(spec.loader)
                 return spec
         return None
+
+    def _follow(self, loader: Any) -> None:
+        """Wrap what the loader's module defines, once it has run."""
+
+        def begin(module: ModuleType) -> tuple[Any, ...]:
+            del loader.exec_module
+            return module, None
+
+        def end(module: ModuleType, error: BaseException | None) -> None:
+            if error is None:
+                _wrap(module, self._library)
+
+        with contextlib.suppress(AttributeError):  # a loader of the program's that takes no attribute
+            loader.exec_module = self._library.follow(loader.exec_module, begin, end)

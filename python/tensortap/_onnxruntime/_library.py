@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
+
+Follow = Callable[[Callable[..., Any], Callable[..., tuple[Any, ...] | None], Callable[[Any, BaseException | None], None]], Any]
 
 MakeGraph = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p)
 LoadModel = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p)
@@ -35,10 +38,19 @@ class Library:
     ----------
     path : str
         Of the library.
+    follow : callable
+        ``follow(function, before, after)``: the same function as a method whose calls are followed without a Python frame
+        (src/python/followed_method.h).
+
+    Attributes
+    ----------
+    path, follow
+        The same.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, follow: Follow) -> None:
         self.path = path
+        self.follow = follow
         library = ctypes.CDLL(path)
         self.capture = _typed(library.tensortap_onnxruntime_capture, ctypes.c_void_p, ctypes.POINTER(Maker))
         self.answer = _typed(library.tensortap_onnxruntime_answer, None, ctypes.c_char_p, ctypes.c_uint64)

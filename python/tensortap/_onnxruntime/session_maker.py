@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -58,7 +59,9 @@ class SessionMaker:
         self._create = create
         self._known = known
         given = session._sess_options
+        self._has_own_options = given is None
         self._options = given if given is not None else module.C.SessionOptions()
+        self._refused: Exception | None = None
         self.interrupted: BaseException | None = None
         self._twin: Any = None
         path, data = session._model_path, session._model_bytes
@@ -91,6 +94,10 @@ class SessionMaker:
     def _optimise(self, level: int, path: bytes, weights: bytes) -> bytes:
         if self._known.replaces_weights(self._options):
             raise ValueError("the program replaces weights of the model (add_initializer)")
+        if self._refused is not None:
+            raise self._refused
+        if self._has_own_options:
+            self._options = self._module.C.SessionOptions()
         changes: dict[str, Any] = {
             "optimized_model_filepath": os.fsdecode(path),
             "enable_profiling": False,
@@ -102,8 +109,12 @@ class SessionMaker:
         scout = object.__new__(type(self._session))
         scout.__dict__.update(self._session.__dict__, _sess_options=self._options)
         entries = {WEIGHTS_ENTRY: weights.decode(), LARGE_WEIGHT_ENTRY: LARGE_WEIGHT} if weights else {}
-        with self._known.changed(self._options, changes, entries, WANTED_BY_A_PASS):
-            self._create(scout)
+        with without_warnings(self._module), self._known.changed(self._options, changes, entries, WANTED_BY_A_PASS):
+            try:
+                self._create(scout)
+            except (TypeError, ValueError) as error:  # of the program's arguments, which no other weights make right
+                self._refused = error
+                raise
         return b""
 
     def _load(self, model: bytes, folder: bytes) -> bytes:
@@ -117,7 +128,8 @@ class SessionMaker:
             raise ValueError("the program has the runtime write a profile, which is of one session")
         twin = object.__new__(type(self._session))
         twin.__dict__.update(self._session.__dict__)
-        self._create_of(twin, model, folder, again=True)
+        with without_warnings(self._module):
+            self._create_of(twin, model, folder, again=True)
         self._twin = twin
         return b""
 
@@ -172,6 +184,41 @@ class SessionMaker:
         (reordered,) = session.run(["y"], {"x": np.arange(256, dtype=np.float32).reshape(1, 128, 1, 2)}, None)
         numbers: bytes = np.ascontiguousarray(reordered, dtype=np.float32).tobytes()
         return numbers
+
+
+class _QuietWarnings:
+    """The module ``warnings``, for the others: what this thread warns of is dropped."""
+
+    def __init__(self, plain: Any) -> None:
+        self._plain = plain
+        self._quiet = threading.get_ident()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "warn" and threading.get_ident() == self._quiet:
+            return lambda *_arguments, **_named: None
+        return getattr(self._plain, name)
+
+
+@contextmanager
+def without_warnings(module: Any) -> Iterator[None]:
+    """Make a session that the program does not know of, without the warnings that it gets when its own is made.
+
+    Parameters
+    ----------
+    module : module
+        ``onnxruntime.capi.onnxruntime_inference_collection``.
+
+    Yields
+    ------
+    None
+        While this thread is quiet. One thread at a time.
+    """
+    plain = module.warnings
+    module.warnings = _QuietWarnings(plain)
+    try:
+        yield
+    finally:
+        module.warnings = plain
 
 
 def _entry(options: Any, key: str) -> str | None:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import os
 import threading
-from collections.abc import Callable
+import weakref
 from typing import Any
 
 from ._library import Library
-from .session_maker import KnownOptions, SessionMaker
+from .session_maker import KnownOptions, SessionMaker, without_warnings
 
 RUNS = ("run", "run_with_ort_values", "run_with_iobinding", "run_with_ortvaluevector")
 """Methods that run on the calling thread. The library itself distinguishes the runs of other threads."""
 BOUND_RUN = "run_with_iobinding"
-HANDLE = "_tensortap_session"
+"""A binding belongs to the session that it was made of."""
 MOST_SHAPES = 256
 LARGEST = (1 << 64) - 1
+AS_IF_UNFOLLOWED = None
+DONE = ()
+"""What a method that is followed may be told to do (src/python/followed_method.h)."""
 
 
 class Wrapper:
@@ -35,6 +37,7 @@ class Wrapper:
     def __init__(self, module: Any, library: Library) -> None:
         self._module = module
         self._library = library
+        self._create = module.InferenceSession._create_inference_session
         self._known = KnownOptions()
         self._lock = threading.RLock()  # options are changed for a while, and programs share them
         os.register_at_fork(after_in_child=self._forget_lock)
@@ -42,90 +45,80 @@ class Wrapper:
     def _forget_lock(self) -> None:
         self._lock = threading.RLock()
 
-    def creating(self, original: Callable[..., None]) -> Callable[..., None]:
-        """Wrap the method that makes the session of an object."""
+    def wrap(self) -> None:
+        """Follow the methods that make sessions and run them."""
+        follow, native = self._library.follow, self._module.C.InferenceSession
+        self._module.InferenceSession._create_inference_session = follow(self._create, self._create_begins, self._create_ends)
+        for name in RUNS:
+            if name in vars(native):
+                begins = self._bound_run_begins if name == BOUND_RUN else self._run_begins
+                setattr(native, name, follow(getattr(native, name), begins, self._run_ends))
+        options = self._module.C.SessionOptions
+        if "add_initializer" in vars(options):
+            options.add_initializer = follow(options.add_initializer, self._initializer_begins, self._initializer_ends)
 
-        @functools.wraps(original)
-        def create(session: Any, providers: Any, provider_options: Any, disabled_optimizers: Any = None) -> None:
-            session.__dict__.pop(HANDLE, None)
-            arguments = (providers, provider_options, disabled_optimizers)
-            maker = self._captured(session, lambda target: original(target, *arguments))
-            if HANDLE in session.__dict__:
-                return
-            original(session, *arguments)
-            if maker is not None:
-                self._library.runs_plain(ctypes.byref(maker.structure))
-
-        return create
-
-    def replacing(self, original: Callable[..., None]) -> Callable[..., None]:
-        """Wrap the method that gives options a weight in the place of the model's."""
-
-        @functools.wraps(original)
-        def add_initializer(options: Any, *arguments: Any, **named: Any) -> None:
-            original(options, *arguments, **named)
-            self._known.replace_weights(options)
-
-        return add_initializer
-
-    def _captured(self, session: Any, create: Callable[[Any], None]) -> SessionMaker | None:
+    def _create_begins(self, session: Any, *arguments: Any, **named: Any) -> tuple[Any, ...] | None:
         """Try to make the session with taps."""
         options = session._sess_options
+
+        def create(target: Any) -> None:
+            self._create(target, *arguments, **named)
+
         with self._lock:
             try:
                 maker = SessionMaker(self._library, self._module, session, create, self._known)
             except Exception:  # ONNX Runtime itself reports arguments that it refuses
-                return None
+                return AS_IF_UNFOLLOWED
             if options is not None and options.optimized_model_filepath:
                 self._write_optimised(session, options, create)
             handle = self._library.capture(ctypes.byref(maker.structure))
             if maker.interrupted is not None:
                 self._library.release(handle)
                 raise maker.interrupted
-            if handle is None:
-                if options is not None:
-                    self._known.settle(options)
-                session._sess_options = options
-                return maker
-            session.__dict__[HANDLE] = Handle(self._library, handle, maker.take_twin())
-            return None
+            if handle is not None:
+                _handles.add(session._sess, Handle(self._library, handle, maker.take_twin()))
+                return DONE
+            if options is not None:
+                self._known.settle(options)
+            session._sess_options = options
+            return maker, None
 
-    def _write_optimised(self, session: Any, options: Any, create: Callable[[Any], None]) -> None:
+    def _write_optimised(self, session: Any, options: Any, create: Any) -> None:
         """Give the program the file that its own options ask for."""
         self._known.settle(options)
         scout = object.__new__(type(session))
         scout.__dict__.update(session.__dict__)
-        with contextlib.suppress(Exception):  # it comes again when the session itself is made
+        with without_warnings(self._module), contextlib.suppress(Exception):  # it comes again when the session itself is made
             create(scout)
 
-    def running(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a method that runs a session."""
-        begins, ends = self._library.run_begins, self._library.run_ends
-        # A binding belongs to the session that it was made of.
-        is_bound = original.__name__ == BOUND_RUN
+    def _create_ends(self, maker: SessionMaker, error: BaseException | None) -> None:
+        if error is None:
+            self._library.runs_plain(ctypes.byref(maker.structure))
 
-        @functools.wraps(original)
-        def run(session: Any, *arguments: Any, **options: Any) -> Any:
-            handle = session.__dict__.get(HANDLE)
-            if handle is None:
-                return original(session, *arguments, **options)
-            runs = session
-            if handle.twin is None or is_bound:
-                token = begins(handle.number, 0, None)
-            else:
-                by_twin = ctypes.c_int()
-                token = begins(handle.number, handle.kinds.of((*arguments, *options.values())), ctypes.byref(by_twin))
-                if by_twin.value:
-                    runs = handle.twin
-            try:
-                result = original(runs, *arguments, **options)
-            except BaseException as error:
-                ends(token, str(error).encode(errors="replace"))
-                raise
-            ends(token, None)
-            return result
+    def _initializer_begins(self, options: Any, *_arguments: Any, **_named: Any) -> tuple[Any, ...]:
+        return options, None
 
-        return run
+    def _initializer_ends(self, options: Any, error: BaseException | None) -> None:
+        if error is None:
+            self._known.replace_weights(options)
+
+    def _run_begins(self, native: Any, *arguments: Any, **named: Any) -> tuple[Any, ...] | None:
+        handle = _handles.of(native)
+        if handle is None:
+            return AS_IF_UNFOLLOWED
+        if handle.twin is None:
+            return self._library.run_begins(handle.number, 0, None), None
+        by_twin = ctypes.c_int()
+        kind = handle.kinds.of((*arguments, *named.values()))
+        token = self._library.run_begins(handle.number, kind, ctypes.byref(by_twin))
+        return token, handle.twin if by_twin.value else None
+
+    def _bound_run_begins(self, native: Any, *_arguments: Any, **_named: Any) -> tuple[Any, ...] | None:
+        handle = _handles.of(native)
+        return AS_IF_UNFOLLOWED if handle is None else (self._library.run_begins(handle.number, 0, None), None)
+
+    def _run_ends(self, token: Any, error: BaseException | None) -> None:
+        self._library.run_ends(token, None if error is None else str(error).encode(errors="replace"))
 
 
 class Kinds:
@@ -179,7 +172,7 @@ class Handle:
 
     def __init__(self, library: Library, number: int, twin: Any) -> None:
         self.number = number
-        self.twin = twin
+        self.twin = None if twin is None else twin._sess
         self.kinds = Kinds()
         self._library = library
 
@@ -191,6 +184,43 @@ class Handle:
 
     def __del__(self) -> None:
         self._library.release(self.number)
+
+
+class Handles:
+    """The handle of each captured session, for as long as ONNX Runtime's own object of it lives."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[weakref.ref[Any], Handle]] = {}
+
+    def add(self, native: Any, handle: Handle) -> None:
+        """Keep the handle of a session.
+
+        Parameters
+        ----------
+        native, handle : C.InferenceSession, Handle
+            The runtime's object, and what belongs to it.
+        """
+        number = id(native)
+        self._known[number] = weakref.ref(native, lambda _: self._known.pop(number, None)), handle
+
+    def of(self, native: Any) -> Handle | None:
+        """Give the handle of a session, None when it is not captured."""
+        known = self._known.get(id(native))
+        return known[1] if known is not None and known[0]() is native else None
+
+
+_handles = Handles()
+
+
+def session_handle(session: Any) -> Handle | None:
+    """Give the handle of an ``InferenceSession``, None when it is not captured.
+
+    Parameters
+    ----------
+    session : InferenceSession
+        Of the program.
+    """
+    return _handles.of(session.__dict__.get("_sess"))
 
 
 def set_dump(session: Any, name: str, enabled: bool) -> None:
@@ -210,7 +240,7 @@ def set_dump(session: Any, name: str, enabled: bool) -> None:
     ValueError
         When the model has nothing of this name.
     """
-    handle = session.__dict__.get(HANDLE)
+    handle = session_handle(session)
     if handle is not None:
         handle.set_dump(name, enabled)
 
@@ -225,14 +255,4 @@ def wrap(module: Any, library: Library) -> None:
     library : Library
         Ours.
     """
-    wrapper = Wrapper(module, library)
-    sessions = module.InferenceSession
-    sessions._create_inference_session = wrapper.creating(sessions._create_inference_session)
-    options = module.C.SessionOptions
-    if "add_initializer" in vars(options):
-        options.add_initializer = wrapper.replacing(options.add_initializer)
-    for name in RUNS:
-        for owner in (sessions, module.Session):
-            if name in vars(owner):
-                setattr(owner, name, wrapper.running(vars(owner)[name]))
-                break
+    Wrapper(module, library).wrap()

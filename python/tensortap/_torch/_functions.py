@@ -15,6 +15,13 @@ class Functions:
     ----------
     untraced
         ``untraced(function of one argument)``: the same function, whose calls the program's profilers and tracers do not see.
+    follow
+        ``follow(function, before, after)``: what to put into the place of a function or method, so that its calls are followed without a
+        Python frame: ``before`` gets their arguments and gives None, or ``(token, None)`` to have ``after(token, exception or None)``
+        called (src/python/followed_method.h).
+    follow_in_place
+        ``follow_in_place(function, before, after)``: the same for a Python function that stays in its place and is called
+        ``f(*arguments)``; ``before`` gets no arguments.
     set_namers
         ``set_namers(name_called, root_called)``: whom to ask for the names of an unknown module, ``(module, path of the caller)``, and
         whom to notify that a module is called while none runs, ``(module)``.
@@ -149,6 +156,8 @@ class Functions:
     """
 
     untraced: Callable[[Callable[[Any], None]], Callable[[Any], None]]
+    follow: Callable[[object, Callable[..., Any], Callable[[Any, BaseException | None], None]], Any]
+    follow_in_place: Callable[[object, Callable[[], Any], Callable[[Any, BaseException | None], None]], None]
     set_namers: Callable[[Callable[[Any, str], None], Callable[[Any], None]], None]
     follow_modules: Callable[[object, dict[str, Any], Callable[[Any, bool, Any], Any], Callable[[Any, bool, Any], None]], None]
     follow_graphs: Callable[[object, Callable[[Any], None]], None]

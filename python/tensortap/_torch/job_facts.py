@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import sys
@@ -74,13 +73,14 @@ def _follow_groups(functions: Functions) -> None:
     if make is None:
         return
 
-    @functools.wraps(make)
-    def _new_process_group_helper(*args: Any, **kwargs: Any) -> Any:
-        made = make(*args, **kwargs)
-        _tell_groups(functions, module)
-        return made
+    def begins(*_arguments: Any, **_named: Any) -> tuple[None, None]:
+        return None, None
 
-    module._new_process_group_helper = _new_process_group_helper
+    def ends(_token: None, error: BaseException | None) -> None:
+        if error is None:
+            _tell_groups(functions, module)
+
+    module._new_process_group_helper = functions.follow(make, begins, ends)
 
 
 def _tell_groups(functions: Functions, module: Any) -> None:

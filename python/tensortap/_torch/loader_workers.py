@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from typing import Any
 
@@ -25,14 +24,12 @@ def follow(functions: Functions) -> None:
     if getattr(module, "_worker_info", None) is not None:  # a spawned one, which is at work already
         functions.worker_begins()
         return
-    run = module._worker_loop
 
-    @functools.wraps(run)
-    def _worker_loop(*args: Any, **kwargs: Any) -> Any:
+    def begins() -> tuple[None, None]:
         functions.worker_begins()
-        try:
-            return run(*args, **kwargs)
-        finally:
-            functions.close()  # a forked worker leaves without the end of the interpreter
+        return None, None
 
-    module._worker_loop = _worker_loop
+    def ends(_token: None, _error: BaseException | None) -> None:
+        functions.close()  # a forked worker leaves without the end of the interpreter
+
+    functions.follow_in_place(module._worker_loop, begins, ends)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import weakref
 from typing import Any
 
@@ -20,7 +19,6 @@ def follow(functions: Functions) -> None:
     functions : Functions
         The functions of the library.
     """
-    initialize = torch.optim.Optimizer.__init__
     is_compiling = torch.compiler.is_compiling
     made, gone, steps = functions.optimizer_made, functions.optimizer_gone, functions.optimizer_steps
     living: dict[int, weakref.ref[Any]] = {}
@@ -32,13 +30,17 @@ def follow(functions: Functions) -> None:
             living.pop(address, None)
             gone(address)
 
-        living[address] = weakref.ref(optimizer, end)
+        living[address] = weakref.ref(optimizer, functions.untraced(end))
 
-    @functools.wraps(initialize)
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        initialize(self, *args, **kwargs)
-        look_after(self)
-        made(id(self))
+    # Optimizer.__init__ calls it once, and the program's profilers and tracebacks see no frame of ours. One that is copied, or read from a
+    # file, has its groups already.
+    def begins(optimizer: Any) -> tuple[Any, None] | None:
+        return (optimizer, None) if "param_groups" not in vars(optimizer) else None
+
+    def ends(optimizer: Any, error: BaseException | None) -> None:
+        if error is None:
+            look_after(optimizer)
+            made(id(optimizer))
 
     # While torch.compile traces a step, it is the step itself.
     def before_step(optimizer: Any, _arguments: Any, _named: Any) -> None:
@@ -48,7 +50,7 @@ def follow(functions: Functions) -> None:
             look_after(optimizer)
         steps(id(optimizer))
 
-    torch.optim.Optimizer.__init__ = __init__
+    torch.optim.Optimizer._patch_step_function = functions.follow(torch.optim.Optimizer._patch_step_function, begins, ends)
     register_optimizer_step_pre_hook(before_step)
     if _made_any(torch.optim.Optimizer):
         made(0)

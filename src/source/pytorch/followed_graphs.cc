@@ -3,12 +3,13 @@
 
 #include <array>
 
-#include "source/pytorch/followed_function.h"
+#include "python/followed_function.h"
+#include "python/python_methods.h"
 #include "source/pytorch/graph_events.h"
 #include "source/pytorch/output_arguments.h"
 #include "source/pytorch/pointer_table.h"
 #include "source/pytorch/python_events.h"
-#include "source/pytorch/python_methods.h"
+#include "source/pytorch/python_parts.h"
 
 namespace tensortap::pytorch {
 namespace {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "source/pytorch/python_api.h"
+#include "python/python_api.h"
 
 namespace tensortap::pytorch {
 namespace {

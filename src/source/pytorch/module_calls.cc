@@ -6,13 +6,14 @@
 #include <optional>
 #include <span>
 
-#include "source/pytorch/followed_function.h"
+#include "python/followed_function.h"
+#include "python/python_methods.h"
 #include "source/pytorch/graph_events.h"
 #include "source/pytorch/module_stack.h"
 #include "source/pytorch/module_table.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/python_events.h"
-#include "source/pytorch/python_methods.h"
+#include "source/pytorch/python_parts.h"
 
 namespace tensortap::pytorch {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "source/pytorch/python_api.h"
+#include "python/python_api.h"
 
 namespace tensortap::pytorch {
 

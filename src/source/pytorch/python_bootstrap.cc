@@ -15,33 +15,15 @@
 
 #include "base/message.h"
 #include "base/text.h"
-#include "source/pytorch/followed_function.h"
+#include "python/python_api.h"
+#include "python/python_package.h"
 #include "source/pytorch/module_calls.h"
-#include "source/pytorch/python_api.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/python_functions.h"
 #include "source/pytorch/source_folders.h"
 
 namespace tensortap::pytorch {
 namespace {
-
-// Under a name of its own: `import tensortap` may be impossible here, for it brings an extension module for one Python version.
-constexpr const char* kLoader = R"(
-def load(folder, functions):
-    import importlib.util, sys
-    package = sys.modules.get("_tensortap_torch")
-    if package is None:
-        spec = importlib.util.spec_from_file_location(
-            "_tensortap_torch", folder + "/__init__.py", submodule_search_locations=[folder])
-        package = importlib.util.module_from_spec(spec)
-        sys.modules["_tensortap_torch"] = package
-        try:
-            spec.loader.exec_module(package)
-        except BaseException:
-            del sys.modules["_tensortap_torch"]
-            raise
-    package.install(functions)
-)";
 
 enum class State { kIdle, kAsked, kDone };
 
@@ -63,34 +45,13 @@ bool torch_is_imported() {
 }
 
 bool run_loader() {
-  const UntracedPython untraced;
-  const PythonReference code(Py_CompileString(kLoader, "<frozen tensortap>", kPythonFileInput));
-  const PythonReference globals(PyDict_New());
-  if (!code || !globals || PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()) != 0) return false;
-  const PythonReference ran(PyEval_EvalCode(code.get(), globals.get(), globals.get()));
-  PyObject* const load = ran ? PyDict_GetItemString(globals.get(), "load") : nullptr;
-  if (load == nullptr) return false;
-  const std::string folder = known_package_folder() + "/tensortap/_torch";
-  const PythonReference path(PyUnicode_FromStringAndSize(folder.data(), static_cast<ptrdiff_t>(folder.size())));
   const PythonReference functions(python_functions());
-  if (!path || !functions) return false;
-  const PythonReference loaded(PyObject_CallFunctionObjArgs(load, path.get(), functions.get(), nullptr));
-  return static_cast<bool>(loaded);
+  return functions && load_python_package("_tensortap_torch", known_package_folder() + "/tensortap/_torch", functions.get());
 }
 
 void say_exception() {
-  PyObject* type = nullptr;
-  PyObject* value = nullptr;
-  PyObject* traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  const PythonReference owned_type(type);
-  const PythonReference owned_value(value);
-  const PythonReference owned_traceback(traceback);
-  const PythonReference text(value == nullptr ? nullptr : PyObject_Str(value));
-  const char* const words = text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
-  say(concat(known_package_folder(), "/tensortap/_torch: ", words == nullptr ? "cannot be imported" : words,
+  say(concat(known_package_folder(), "/tensortap/_torch: ", taken_python_error("cannot be imported"),
              ". Modules, parameters and torch.compile are not captured by name; operators are."));
-  if (PyErr_Occurred() != nullptr) PyErr_Clear();
 }
 
 // With the GIL. 0, or -1 with an exception that belongs to the program.

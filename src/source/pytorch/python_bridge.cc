@@ -3,8 +3,8 @@
 #include <atomic>
 #include <new>
 
+#include "python/python_api.h"
 #include "source/pytorch/frame_walker.h"
-#include "source/pytorch/python_api.h"
 #include "source/pytorch/python_events.h"
 #include "source/pytorch/source_lines.h"
 

@@ -2,8 +2,9 @@
 
 #include <tensortap/pytorch.h>
 
+#include "python/python_api.h"
 #include "source/pytorch/python_functions.h"
 
 void* tensortap_pytorch_python_functions(void) noexcept {
-  return tensortap::pytorch::python_is_there() ? tensortap::pytorch::python_functions() : nullptr;
+  return tensortap::python_is_there() ? tensortap::pytorch::python_functions() : nullptr;
 }

@@ -8,12 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "python/followed_method.h"
+#include "python/python_methods.h"
+#include "python/python_package.h"
 #include "source/pytorch/frame_walker.h"
 #include "source/pytorch/module_calls.h"
 #include "source/pytorch/module_table.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/python_events.h"
-#include "source/pytorch/python_methods.h"
+#include "source/pytorch/python_parts.h"
 #include "source/pytorch/source_lines.h"
 
 namespace tensortap::pytorch {
@@ -215,23 +218,16 @@ constinit std::array methods = {
     python_method<names_groups_function, 0>("names_groups"),
 };
 
-bool add_methods(PyObject* dictionary, std::span<PyMethodDef> definitions) {
-  for (PyMethodDef& definition : definitions) {
-    const PythonReference function(PyCFunction_NewEx(&definition, nullptr, nullptr));
-    if (!function || PyDict_SetItemString(dictionary, definition.name, function.get()) != 0) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 PyObject* python_functions() {
   PythonReference functions(PyDict_New());
   if (!functions) return nullptr;
-  const bool added = add_methods(functions.get(), methods) && add_methods(functions.get(), python_call_methods()) &&
-                     add_methods(functions.get(), python_followed_graph_methods()) &&
-                     add_methods(functions.get(), python_graph_methods()) && add_methods(functions.get(), python_model_methods()) &&
-                     add_methods(functions.get(), python_program_methods());
+  const bool added =
+      add_python_methods(functions.get(), methods) && add_python_methods(functions.get(), python_call_methods()) &&
+      add_python_methods(functions.get(), python_followed_graph_methods()) && add_python_methods(functions.get(), python_graph_methods()) &&
+      add_python_methods(functions.get(), python_model_methods()) && add_python_methods(functions.get(), python_program_methods()) &&
+      add_python_methods(functions.get(), python_follow_methods());
   return added ? functions.release() : nullptr;
 }
 

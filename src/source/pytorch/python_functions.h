@@ -3,7 +3,7 @@
 #ifndef TENSORTAP_SOURCE_PYTORCH_PYTHON_FUNCTIONS_H_
 #define TENSORTAP_SOURCE_PYTORCH_PYTHON_FUNCTIONS_H_
 
-#include "source/pytorch/python_api.h"
+#include "python/python_api.h"
 
 namespace tensortap::pytorch {
 

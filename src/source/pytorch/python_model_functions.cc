@@ -5,10 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "python/python_methods.h"
 #include "source/pytorch/model_events.h"
 #include "source/pytorch/module_table.h"
 #include "source/pytorch/python_events.h"
-#include "source/pytorch/python_methods.h"
+#include "source/pytorch/python_parts.h"
 
 namespace tensortap::pytorch {
 namespace {

@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "python/python_methods.h"
 #include "source/pytorch/python_bridge.h"
 #include "source/pytorch/python_events.h"
-#include "source/pytorch/python_methods.h"
+#include "source/pytorch/python_parts.h"
 
 namespace tensortap::pytorch {
 namespace {

@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "base/text.h"
-#include "source/pytorch/python_api.h"
+#include "python/python_api.h"
 
 namespace tensortap::pytorch {
 namespace {

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <utility>
 
+#include "python/python_api.h"
 #include "source/pytorch/pointer_table.h"
 #include "source/pytorch/program_text.h"
-#include "source/pytorch/python_api.h"
 #include "source/pytorch/source_folders.h"
 
 namespace tensortap::pytorch {

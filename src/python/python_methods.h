@@ -1,18 +1,17 @@
 // What the built-in functions that Python's side calls are made with.
 
-#ifndef TENSORTAP_SOURCE_PYTORCH_PYTHON_METHODS_H_
-#define TENSORTAP_SOURCE_PYTORCH_PYTHON_METHODS_H_
+#ifndef TENSORTAP_PYTHON_PYTHON_METHODS_H_
+#define TENSORTAP_PYTHON_PYTHON_METHODS_H_
 
 #include <cstdint>
 #include <exception>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "source/pytorch/python_api.h"
+#include "python/python_api.h"
 
-namespace tensortap::pytorch {
+namespace tensortap {
 
 using PythonArguments = PyObject* const*;
 
@@ -33,13 +32,9 @@ inline std::optional<std::string> text_of(PyObject* object) {
   return std::string(text, static_cast<size_t>(size));
 }
 
-// An error of ours in the middle of the program's call is not passed on, but Ctrl-C is. False when the exception has to go on.
-inline bool forget_exception() {
-  if (PyErr_Occurred() == nullptr) return true;
-  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) return false;
-  PyErr_Clear();
-  return true;
-}
+// An error of ours in the middle of the program's call is not passed on, but what ends a program is: Ctrl-C, and sys.exit() in one of its
+// signal handlers, without our frames. False when the exception has to go on.
+bool forget_exception();
 
 // Counts the arguments, and lets no C++ exception into the interpreter.
 template <PyObject* (*kFunction)(PyObject*, PythonArguments, ptrdiff_t), ptrdiff_t kCount>
@@ -95,14 +90,6 @@ inline const void* address_of(PyObject* number) {
   return reinterpret_cast<const void*>(static_cast<uintptr_t>(PyLong_AsUnsignedLongLong(number)));
 }
 
-// The functions for calls of modules, for runs of graphs that Inductor compiled, for graphs of torch.compile, for graphs that have separate
-// sessions, and for what the program does by itself.
-std::span<PyMethodDef> python_call_methods();
-std::span<PyMethodDef> python_followed_graph_methods();
-std::span<PyMethodDef> python_graph_methods();
-std::span<PyMethodDef> python_model_methods();
-std::span<PyMethodDef> python_program_methods();
+}  // namespace tensortap
 
-}  // namespace tensortap::pytorch
-
-#endif  // TENSORTAP_SOURCE_PYTORCH_PYTHON_METHODS_H_
+#endif  // TENSORTAP_PYTHON_PYTHON_METHODS_H_

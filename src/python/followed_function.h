@@ -4,14 +4,14 @@
 // same object, with its code, name and signature. A call has no frame of ours, counts as deep as before, and torch.compile compiles what it
 // would have compiled.
 
-#ifndef TENSORTAP_SOURCE_PYTORCH_FOLLOWED_FUNCTION_H_
-#define TENSORTAP_SOURCE_PYTORCH_FOLLOWED_FUNCTION_H_
+#ifndef TENSORTAP_PYTHON_FOLLOWED_FUNCTION_H_
+#define TENSORTAP_PYTHON_FOLLOWED_FUNCTION_H_
 
 #include <cstddef>
 
-#include "source/pytorch/python_api.h"
+#include "python/python_api.h"
 
-namespace tensortap::pytorch {
+namespace tensortap {
 
 // What calls the function now: what a follower makes the call with. Null with an exception set where this Python does not tell it. With
 // the GIL.
@@ -38,6 +38,6 @@ class UntracedPython {
   void* thread_ = nullptr;
 };
 
-}  // namespace tensortap::pytorch
+}  // namespace tensortap
 
-#endif  // TENSORTAP_SOURCE_PYTORCH_FOLLOWED_FUNCTION_H_
+#endif  // TENSORTAP_PYTHON_FOLLOWED_FUNCTION_H_

@@ -1,8 +1,8 @@
-#include "source/pytorch/followed_function.h"
+#include "python/followed_function.h"
 
 #include <cstring>
 
-namespace tensortap::pytorch {
+namespace tensortap {
 namespace {
 
 constexpr ptrdiff_t kLargestFunction = 1024;
@@ -62,4 +62,4 @@ UntracedPython::~UntracedPython() {
   if (thread_ != nullptr) PyThreadState_LeaveTracing(thread_);
 }
 
-}  // namespace tensortap::pytorch
+}  // namespace tensortap

@@ -1,8 +1,8 @@
 // The part of CPython's C API that this library uses, as weak symbols and without Python's headers: one library for every version of Python
 // and for programs without any. Everything declared here is null in a process without an interpreter: ask python_is_there() first.
 
-#ifndef TENSORTAP_SOURCE_PYTORCH_PYTHON_API_H_
-#define TENSORTAP_SOURCE_PYTORCH_PYTHON_API_H_
+#ifndef TENSORTAP_PYTHON_PYTHON_API_H_
+#define TENSORTAP_PYTHON_PYTHON_API_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,10 @@ struct PyObject {
 
 struct PyMethodDef {
   const char* name;
-  PyObject* (*function)(PyObject* self, PyObject* const* arguments, ptrdiff_t count);
+  union {  // the flags say which
+    PyObject* (*function)(PyObject* self, PyObject* const* arguments, ptrdiff_t count);
+    PyObject* (*tuple_function)(PyObject* self, PyObject* arguments, PyObject* named);
+  };
   int flags;
   const char* documentation;
 };
@@ -48,6 +51,7 @@ TENSORTAP_PYTHON void Py_DecRef(PyObject* object);
 TENSORTAP_PYTHON PyObject* PyObject_GetAttrString(PyObject* object, const char* name);
 TENSORTAP_PYTHON int PyObject_IsTrue(PyObject* object);
 TENSORTAP_PYTHON PyObject* PyObject_Str(PyObject* object);
+TENSORTAP_PYTHON PyObject* PyObject_Call(PyObject* callable, PyObject* arguments, PyObject* named);
 TENSORTAP_PYTHON PyObject* PyObject_CallFunctionObjArgs(PyObject* callable, ...);
 TENSORTAP_PYTHON PyObject* PyObject_GetIter(PyObject* object);
 TENSORTAP_PYTHON PyObject* PyIter_Next(PyObject* iterator);
@@ -81,6 +85,7 @@ TENSORTAP_PYTHON void PyFunction_SetVectorcall(PyObject* function, PythonCall ca
 TENSORTAP_PYTHON PyObject* _PyFunction_Vectorcall(PyObject* callable, PyObject* const* arguments,
                                                   size_t counts,     // NOLINT(bugprone-reserved-identifier)
                                                   PyObject* names);  // up to 3.12
+TENSORTAP_PYTHON PyObject* PyInstanceMethod_New(PyObject* function);
 TENSORTAP_PYTHON PyObject* PyCFunction_NewEx(PyMethodDef* method, PyObject* self, PyObject* module);
 TENSORTAP_PYTHON PyObject* Py_CompileString(const char* text, const char* file, int start);
 TENSORTAP_PYTHON PyObject* PyEval_EvalCode(PyObject* code, PyObject* globals, PyObject* locals);
@@ -95,6 +100,7 @@ TENSORTAP_PYTHON int PyCode_Addr2Line(PyObject* code, int offset);
 TENSORTAP_PYTHON int PyUnstable_InterpreterFrame_GetLasti(const void* frame);  // 3.12 and later
 
 TENSORTAP_PYTHON PyObject _Py_NoneStruct;  // NOLINT(bugprone-reserved-identifier)
+TENSORTAP_PYTHON PyObject* PyExc_Exception;
 TENSORTAP_PYTHON PyObject* PyExc_KeyboardInterrupt;
 TENSORTAP_PYTHON PyObject* PyExc_RecursionError;
 TENSORTAP_PYTHON PyObject* PyExc_TypeError;
@@ -103,9 +109,10 @@ TENSORTAP_PYTHON char _PyRuntime[];  // NOLINT(bugprone-reserved-identifier)
 
 }  // extern "C"
 
-namespace tensortap::pytorch {
+namespace tensortap {
 
 constexpr int kPythonFastCall = 0x80;  // METH_FASTCALL
+constexpr int kPythonTupleCall = 0x3;  // METH_VARARGS | METH_KEYWORDS
 constexpr int kPythonFileInput = 257;  // Py_file_input
 
 // Whether this process has an interpreter that runs and does not end. No lock.
@@ -155,6 +162,6 @@ class PythonReference {
   PyObject* object_;
 };
 
-}  // namespace tensortap::pytorch
+}  // namespace tensortap
 
-#endif  // TENSORTAP_SOURCE_PYTORCH_PYTHON_API_H_
+#endif  // TENSORTAP_PYTHON_PYTHON_API_H_

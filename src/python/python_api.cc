@@ -1,9 +1,9 @@
-#include "source/pytorch/python_api.h"
+#include "python/python_api.h"
 
 #include <atomic>
 #include <cstdio>
 
-namespace tensortap::pytorch {
+namespace tensortap {
 namespace {
 
 constinit std::atomic<bool> interpreter_ends{false};
@@ -39,4 +39,4 @@ GilGuard::~GilGuard() {
   PyGILState_Release(state_);
 }
 
-}  // namespace tensortap::pytorch
+}  // namespace tensortap

@@ -1,0 +1,29 @@
+// Follows the calls of a method without a Python frame on the stack of the program: neither its tracebacks nor inspect.stack() nor a
+// profiler show one.
+
+#ifndef TENSORTAP_PYTHON_FOLLOWED_METHOD_H_
+#define TENSORTAP_PYTHON_FOLLOWED_METHOD_H_
+
+#include <span>
+
+#include "python/python_api.h"
+
+namespace tensortap {
+
+// Calls before Python 3.12 cannot be followed in the function itself (followed_function.h), and calls of built-in functions never can. So
+// the method is replaced by a built-in one with its name and documentation, of the kind that pybind11 makes.
+//
+// The function for Python's side: follow(function, before, after) -> what to put into the place of the function. Each call of it calls
+// `before` with its arguments. That gives
+//   None          the call goes on as if nobody had followed it;
+//   (token, self) the call goes on, with `self` as its first argument unless that is None; then after(token, exception or None) is called;
+//   ()            the call is made already, and returns None.
+// Exceptions that `before` and `after` raise are dropped, but for those that end a program.
+//
+// And follow_in_place(function, before, after) for a Python function whose calls are all written f(*arguments): it stays the object that it
+// is. `before` gets no arguments then, and gives None or (token, None).
+std::span<PyMethodDef> python_follow_methods();
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_PYTHON_FOLLOWED_METHOD_H_
