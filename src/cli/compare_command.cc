@@ -58,6 +58,7 @@ struct CompareOptions {
   std::string csv;
   std::string csv_style = "tensortap";
   bool replay = false;
+  bool all = false;
   std::string runtime;
   std::string report;
   ShardOptions shards;
@@ -298,7 +299,7 @@ Result<ExitCode> compare_part(const CompareOptions& options, const ComparedPart&
   summary["summary"]["dump"] = dumps.json();
   if (!part.name.empty()) summary["part"] = part.name;
   if (!terminal.json && !part.name.empty()) terminal.line(terminal.out_palette().bold(part.name));
-  if (!terminal.json) print_comparison(terminal, summary.at("summary"));
+  if (!terminal.json) print_comparison(terminal, summary.at("summary"), options.all);
   chosen.finish();
   if (terminal.json) {
     print_unpaired(terminal, comparison);
@@ -353,6 +354,8 @@ Action declare_compare(CLI::App& app) {
   add_shard_options(app, options->shards);
   app.add_option("--steps", options->steps, "Steps beside each other, such as 3:4 (A:B), 0-5")->type_name("STEPS");
   app.add_option("--ops", options->ops, "Show only values whose names match this regular expression")->type_name("REGEX");
+  app.add_flag("--all", options->all,
+               "Show all that is known: also which rules paired, what is in one dump only, and where rounding was born");
   add_choice(app, "--only", options->only, {"differing", "first", "all"},
              "Show these: what is not equal, the first outside of the tolerance, or all");
   add_choice(app, "--sort", options->sort, {"error", "own", "order"},

@@ -57,20 +57,24 @@ class Printer {
  public:
   Printer(Terminal& terminal, const Json& summary) : terminal_(terminal), summary_(summary) {}
 
-  void print() {
+  void print(bool all) {
     print_verdict();
-    print_culprit();
+    for (const Json& detail : summary_.at("details")) line("", detail.get<std::string>());
     line("pairs", fmt::format("{} of {} values (A), {} of {} (B); {} not explained", number(summary_, "paired"),
                               number(summary_, "values_a"), number(summary_, "paired"), number(summary_, "values_b"), unexplained()));
-    print_rules();
-    print_unpaired("only in A", summary_.at("unpaired_a"));
-    print_unpaired("only in B", summary_.at("unpaired_b"));
+    if (all) {
+      print_rules();
+      print_unpaired("only in A", summary_.at("unpaired_a"));
+      print_unpaired("only in B", summary_.at("unpaired_b"));
+    }
     print_results();
     print_equal();
     print_noise();
     print_given();
-    print_first();
-    print_born();
+    if (all) {
+      print_first();
+      print_born();
+    }
     print_replay();
     print_early_end("A", summary_.at("ended_early_a"));
     print_early_end("B", summary_.at("ended_early_b"));
@@ -214,29 +218,6 @@ class Printer {
     line("ended early", terminal_.out_palette().yellow(text));
   }
 
-  // Below the verdict: what is known of the op that it names.
-  void print_culprit() {
-    const Json& culprit = summary_.at("culprit");
-    if (culprit.is_null()) return;
-    for (const Json& one : culprit.at("attributes")) {
-      line("",
-           fmt::format("attributes differ: {} {} here, {} there", member_text(one, "name"), member_text(one, "a"), member_text(one, "b")));
-    }
-    if (const Json& clipped = culprit.at("clipped"); !clipped.is_null()) {
-      line("", fmt::format("{} of {} clips {:.0f} % of what it quantises", member_text(clipped, "op"), member_text(clipped, "side"),
-                           100 * clipped.at("share").get<double>()));
-    }
-    if (member_text(culprit, "type_a") != member_text(culprit, "type")) {
-      line("", fmt::format("A computes it by {} ({})", member_text(culprit, "a"), member_text(culprit, "type_a")));
-    }
-    print_region("A", culprit.at("region_a"));
-    print_region("B", culprit.at("region_b"));
-  }
-  void print_region(std::string_view side, const Json& ops) {
-    if (ops.empty()) return;
-    line("", fmt::format("only {} has {} {} before it: {}", side, ops.size(), ops.size() == 1 ? "op" : "ops", first_names(ops, "op")));
-  }
-
   void print_verdict() {
     const Palette& palette = terminal_.out_palette();
     const double allow = summary_.at("allow").get<double>();
@@ -249,9 +230,11 @@ class Printer {
     const size_t born = summary_.at("born").size();
     if (nonfinite + different + other_sizes > 0) {
       const Json& culprit = summary_.at("culprit");
-      std::string text = "different";
-      if (!culprit.is_null()) text += ": first in " + member_text(culprit, "text");
-      text += fmt::format("{} {} outside of the tolerance", culprit.is_null() ? ":" : ";", different);
+      std::vector<std::string> parts;
+      if (const Json& inputs = summary_.at("other_inputs"); !inputs.is_null()) parts.push_back(inputs.get<std::string>());
+      if (!culprit.is_null()) parts.push_back("first in " + member_text(culprit, "text"));
+      parts.push_back(fmt::format("{} outside of the tolerance", different));
+      std::string text = "different: " + join(parts, "; ");
       if (nonfinite > 0) text += fmt::format(", {} with NaN or Inf on one side only", nonfinite);
       if (other_sizes > 0) text += fmt::format(", {} with another number of elements", other_sizes);
       line("verdict", palette.red(text + more));
@@ -278,7 +261,7 @@ class Printer {
 
 }  // namespace
 
-void print_comparison(Terminal& terminal, const Json& summary) { Printer(terminal, summary).print(); }
+void print_comparison(Terminal& terminal, const Json& summary, bool all) { Printer(terminal, summary).print(all); }
 
 void print_compared(Terminal& terminal, std::span<const Json> pairs) {
   if (pairs.empty()) return;

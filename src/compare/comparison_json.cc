@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -11,7 +10,7 @@
 #include "compare/culprit_text.h"
 #include "compare/difference_json.h"
 #include "compare/early_end.h"
-#include "compare/op_kinds.h"
+#include "compare/region.h"
 
 namespace tensortap {
 namespace {
@@ -56,23 +55,13 @@ Json attributes_json(const Judgement& judgement) {
   return json;
 }
 
-// The ops on the way to a value that have no partner: those that compute something, or else all of them.
-Json region_json(const ValueTable& table, std::vector<uint32_t> rows) {
-  // What ran first is where the programs part.
-  std::ranges::sort(rows, {}, [&table](uint32_t row) { return table.dump().rows()[row].sequence; });
-  Json computing = Json::array();
-  Json all = Json::array();
-  std::set<OpId> seen;
-  for (const uint32_t number : rows) {
-    const RecordRow& row = table.dump().rows()[number];
-    const ValueId id = table.value_of(number);
-    const OpInfo& op = op_of(table.dump(), row);
-    if (id == kNoValue || table.at(id).given || op.inserted_by_runtime || !seen.insert(row.op).second) continue;
-    const Json one = {{"op", op.name}, {"type", op.type}};
-    all.push_back(one);
-    if (!op_kind_of(op).moves) computing.push_back(one);
+Json region_json(const ValueTable& table, const std::vector<uint32_t>& rows) {
+  Json json = Json::array();
+  for (const OpId id : region_ops(table, rows)) {
+    const OpInfo& op = table.dump().ops()[id];
+    json.push_back({{"op", op.name}, {"type", op.type}});
   }
-  return computing.empty() ? all : computing;
+  return json;
 }
 
 Json clipped_json(const DumpComparison& comparison, const Judgement::Clipped& clipped) {
@@ -107,6 +96,16 @@ Json culprit_json(const DumpComparison& comparison) {
   json["reason"] = culprit->reason.empty() ? Json(nullptr) : Json(culprit->reason);
   add_judgement(json, comparison, culprit->judgement);
   return json;
+}
+
+Json other_shape_json(const DumpComparison& comparison) {
+  const std::optional<OtherShape>& other = comparison.summary().other_shape;
+  if (!other) return nullptr;
+  return {{"a", record_name_of(comparison.a(), other->row_a)},
+          {"b", record_name_of(comparison.b(), other->row_b)},
+          {"given", other->given},
+          {"shape_a", dims_of(comparison.a().rows()[other->row_a])},
+          {"shape_b", dims_of(comparison.b().rows()[other->row_b])}};
 }
 
 }  // namespace
@@ -193,6 +192,10 @@ Json summary_json(const DumpComparison& comparison) {
   json["first_given"] = place_json(comparison, summary.first_given);
   json["culprit"] = culprit_json(comparison);
   json["findings"] = summary.roots;
+  json["other_shape"] = other_shape_json(comparison);
+  const std::string inputs = other_inputs_text(comparison);
+  json["other_inputs"] = inputs.empty() ? Json(nullptr) : Json(inputs);
+  json["details"] = culprit_details(comparison);
   json["born"] = Json::array();
   for (const ComparisonSummary::Place& place : summary.born) json["born"].push_back(place_json(comparison, place));
   json["inherited"] = summary.inherited;

@@ -20,4 +20,16 @@ uint64_t ComparisonSummary::judged() const {
   return records - verdicts[kNot] - given[kNot];
 }
 
+void ComparisonSummary::add_root(const ComparedValue& value) {
+  ++roots;
+  const bool grew = value.judgement.finding == Finding::kGrown;
+  const bool only_grew = culprit && culprit->judgement.finding == Finding::kGrown;
+  if (!culprit || (only_grew && !grew)) {
+    culprit = value;
+    further.clear();
+  } else if (further.size() < kMostFurther && (only_grew || !grew)) {
+    further.push_back(value);
+  }
+}
+
 }  // namespace tensortap

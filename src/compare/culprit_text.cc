@@ -1,14 +1,21 @@
 #include "compare/culprit_text.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <optional>
+#include <string_view>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "compare/comparison_json.h"
+#include "compare/region.h"
 
 namespace tensortap {
 namespace {
+
+constexpr size_t kMostNamedOps = 3;
 
 std::string three_digits(double value) {
   std::array<char, 32> text{};
@@ -36,17 +43,79 @@ std::string_view explanation(Finding finding) {
   }
 }
 
+std::string finding_text(const DumpComparison& comparison, const ComparedValue& value) {
+  const Judgement& judgement = value.judgement;
+  const std::string& type = op_of(comparison.b(), comparison.b().rows()[value.row_b]).type;
+  const std::string what = judgement.finding == Finding::kOtherSize ? value.reason : concat("relative L2 ", three_digits(value.error));
+  return concat(record_name_of(comparison.b(), value.row_b), " (", type, "): ", what, ", ", inputs_text(comparison, judgement),
+                explanation(judgement.finding));
+}
+
+std::string brackets_text(const RecordRow& row) {
+  const TensorDesc desc = row.desc();
+  std::vector<std::string> sizes;
+  for (const int64_t size : desc.shape.dims()) sizes.push_back(std::to_string(size));
+  return concat("[", join(sizes, ","), "]");
+}
+
+std::string shapes_text(const DumpComparison& comparison, const OtherShape& other) {
+  return concat(record_name_of(comparison.b(), other.row_b), " ", brackets_text(comparison.a().rows()[other.row_a]), " in A, ",
+                brackets_text(comparison.b().rows()[other.row_b]), " in B");
+}
+
+// "only A has 2 ops before it: scale (Mul), mask (Add)"
+void add_region(std::vector<std::string>& details, std::string_view side, const ValueTable& table, const std::vector<uint32_t>& rows) {
+  const std::vector<OpId> ops = region_ops(table, rows);
+  if (ops.empty()) return;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(ops.size(), kMostNamedOps); ++i) {
+    const OpInfo& op = table.dump().ops()[ops[i]];
+    names.push_back(concat(op.name, " (", op.type, ")"));
+  }
+  if (ops.size() > kMostNamedOps) names.push_back(concat("and ", ops.size() - kMostNamedOps, " more"));
+  details.push_back(concat("only ", side, " has ", counted(ops.size(), "op"), " before it: ", join(names, ", ")));
+}
+
+void add_culprit(std::vector<std::string>& details, const DumpComparison& comparison, const ComparedValue& culprit) {
+  const Judgement& judgement = culprit.judgement;
+  for (const AttributeDifference& one : judgement.attributes) {
+    details.push_back(concat("attributes differ: ", one.name, " ", one.a, " in A, ", one.b, " in B"));
+  }
+  if (const Judgement::Clipped& clipped = judgement.clipped; clipped.row != kNoRow) {
+    const DumpIndex& dump = clipped.of_a ? comparison.a() : comparison.b();
+    details.push_back(concat(op_of(dump, dump.rows()[clipped.row]).name, " of ", clipped.of_a ? "A" : "B", " clips ",
+                             std::lround(100 * clipped.share), " % of what it quantises"));
+  }
+  const OpInfo& op_a = op_of(comparison.a(), comparison.a().rows()[culprit.row_a]);
+  if (op_a.type != op_of(comparison.b(), comparison.b().rows()[culprit.row_b]).type) {
+    details.push_back(concat("A computes it by ", record_name_of(comparison.a(), culprit.row_a), " (", op_a.type, ")"));
+  }
+  add_region(details, "A", comparison.table_a(), judgement.between_a);
+  add_region(details, "B", comparison.table_b(), judgement.between_b);
+}
+
 }  // namespace
 
 std::string culprit_text(const DumpComparison& comparison) {
   const std::optional<ComparedValue>& culprit = comparison.summary().culprit;
-  if (!culprit) return "";
-  const Judgement& judgement = culprit->judgement;
-  const std::string& type = op_of(comparison.b(), comparison.b().rows()[culprit->row_b]).type;
-  const std::string what =
-      judgement.finding == Finding::kOtherSize ? culprit->reason : concat("relative L2 ", three_digits(culprit->error));
-  return concat(record_name_of(comparison.b(), culprit->row_b), " (", type, "): ", what, ", ", inputs_text(comparison, judgement),
-                explanation(judgement.finding));
+  return culprit ? finding_text(comparison, *culprit) : "";
+}
+
+std::string other_inputs_text(const DumpComparison& comparison) {
+  const std::optional<OtherShape>& other = comparison.summary().other_shape;
+  return other && other->given ? concat("inputs differ in shape: ", shapes_text(comparison, *other)) : "";
+}
+
+std::vector<std::string> culprit_details(const DumpComparison& comparison) {
+  std::vector<std::string> details;
+  const ComparisonSummary& summary = comparison.summary();
+  if (!summary.outside() && !summary.has_open_ends()) return details;
+  if (summary.culprit) add_culprit(details, comparison, *summary.culprit);
+  if (summary.other_shape && !summary.other_shape->given) {
+    details.push_back(concat("other shapes from here on: ", shapes_text(comparison, *summary.other_shape)));
+  }
+  for (const ComparedValue& one : summary.further) details.push_back(concat("also in ", finding_text(comparison, one)));
+  return details;
 }
 
 }  // namespace tensortap

@@ -193,6 +193,10 @@ void DumpComparison::run(const std::function<void(const ComparedValue&)>& visit)
   }
   doubt(unpaired_a_, summary_.absent_a, what_leads_to(keys_a_, pairing_.pair_of_a, out_pairs_), keys_a_);
   doubt(unpaired_b_, summary_.absent_b, what_leads_to(keys_b_, pairing_.pair_of_b, out_pairs_), keys_b_);
+  if (!summary_.other_shape && summary_.culprit) {
+    const Judgement& judgement = summary_.culprit->judgement;
+    summary_.other_shape = first_other_shape(keys_a_, judgement.between_a, keys_b_, judgement.between_b);
+  }
 }
 
 ComparedValue DumpComparison::compare(uint32_t row_b) {
@@ -352,7 +356,9 @@ void DumpComparison::count_not_comparable(const ComparedValue& value) {
   if (summary_.first_reason.empty()) summary_.first_reason = value.reason;
   if (value.judgement.finding != Finding::kOtherSize) return;
   ++summary_.other_sizes;
-  if (!b_.at(b_.value_of(value.row_b)).given) count_finding(value);
+  const bool given = b_.at(b_.value_of(value.row_b)).given;
+  if (given && !summary_.other_shape) summary_.other_shape = OtherShape{value.row_a, value.row_b, true};
+  if (!given) count_finding(value);
 }
 
 void DumpComparison::count(const ComparedValue& value) {
@@ -378,10 +384,7 @@ void DumpComparison::count(const ComparedValue& value) {
 }
 
 void DumpComparison::count_finding(const ComparedValue& value) {
-  if (value.judgement.finding == Finding::kNone || value.judgement.follows) return;
-  ++summary_.roots;
-  const bool only_grew = summary_.culprit && summary_.culprit->judgement.finding == Finding::kGrown;
-  if (!summary_.culprit || (only_grew && value.judgement.finding != Finding::kGrown)) summary_.culprit = value;
+  if (value.judgement.finding != Finding::kNone && !value.judgement.follows) summary_.add_root(value);
 }
 
 }  // namespace tensortap

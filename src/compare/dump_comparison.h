@@ -20,6 +20,7 @@
 #include "compare/alignment.h"
 #include "compare/local_judge.h"
 #include "compare/name_map.h"
+#include "compare/other_shape.h"
 #include "compare/pairing.h"
 #include "compare/pairing_keys.h"
 #include "compare/quantised_value.h"
@@ -65,6 +66,7 @@ struct ComparedValue {
 
 // What is counted on the way. Rows are rows of B and stand with those of A beside them.
 struct ComparisonSummary {
+  static constexpr size_t kMostFurther = 3;
   struct Place {
     uint32_t row_a = kNoRow;
     uint32_t row_b = kNoRow;
@@ -101,12 +103,15 @@ struct ComparisonSummary {
   Place first_given;                           // the first weight or input that differs
   // The first value that has a finding while nothing that it is made of has one. Values that only grew count where there is no other.
   std::optional<ComparedValue> culprit;
+  std::vector<ComparedValue> further;  // the next of them that have a finding, at most kMostFurther
+  std::optional<OtherShape> other_shape;
   uint64_t roots = 0;       // values that ops made, that have a finding while nothing that they are made of has one
   std::vector<Place> born;  // ops whose own difference it is, the first record of each
   uint64_t inherited = 0;
   uint64_t unknown = 0;
   Place largest_growth;
 
+  void add_root(const ComparedValue& value);  // in the order of execution of B
   [[nodiscard]] uint64_t count(Verdict verdict) const { return verdicts[static_cast<size_t>(verdict)]; }
   [[nodiscard]] uint64_t differing() const;  // records of values that ops made
   [[nodiscard]] bool outside() const;        // something is outside of the tolerance, or has another number of elements

@@ -74,6 +74,51 @@ TEST(LocalJudge, NamesTheFirstValueThatIsNotExplainedByWhatItIsMadeOf) {
   EXPECT_EQ(judged.summary().at("culprit").at("input_level"), 0.0);
 }
 
+TEST(LocalJudge, NamesFurtherValuesThatNoOtherOneExplains) {
+  Program a;
+  Program b;
+  for (Program* program : {&a, &b}) {
+    const float factor = program == &a ? 1.01F : 1;
+    program->makes("sqrt", "Sqrt", {0}, scaled(numbers(kCount, 6), factor));
+    program->makes("log", "Log", {1}, scaled(numbers(kCount, 7), factor));
+    program->makes("abs", "Abs", {2}, scaled(numbers(kCount, 6), factor));
+  }
+  const Json details = Judged(a, b).summary().at("details");
+  ASSERT_EQ(details.size(), 1U) << details;
+  EXPECT_EQ(details.at(0).get<std::string>().substr(0, 37), "also in log:out0 (Log): relative L2 0");
+}
+
+TEST(LocalJudge, SaysThatInputsHaveOtherShapes) {
+  Program a;
+  Program b;
+  for (Program* program : {&a, &b}) {
+    const int64_t count = program == &a ? 2 : 3;
+    const OpId y = program->op("y", std::string(kInputType));
+    program->at(y).name = "y";
+    program->gives(y, numbers(static_cast<size_t>(count), 4), {1, count});
+    program->makes("sqrt", "Sqrt", {y}, numbers(static_cast<size_t>(count), 6));
+    program->makes("log", "Log", {0}, numbers(kCount, 7));
+  }
+  const Judged judged(a, b);
+  EXPECT_TRUE(judged.comparison->summary().outside());
+  EXPECT_EQ(judged.summary().at("other_inputs"), "inputs differ in shape: y:out0 [1,2] in A, [1,3] in B");
+}
+
+TEST(LocalJudge, SaysWhereShapesPartOnTheWayToAValue) {
+  Program a;
+  Program b;
+  for (Program* program : {&a, &b}) {
+    const size_t count = program == &a ? 12 : 18;
+    if (program == &a) program->makes("extra", "Neg", {1}, numbers(kCount, 20));  // no program that has the same ops
+    const OpId part = program->makes("part", "Slice", {0}, numbers(count, 9));
+    const OpId root = program->makes("root", "Sqrt", {part}, numbers(count, program == &a ? 10 : 11));
+    program->at(program->makes("sum", "ReduceSum", {root}, {program == &a ? 3.0F : 5.0F})).name = "result";
+  }
+  const Json details = Judged(a, b).summary().at("details");
+  ASSERT_FALSE(details.empty());
+  EXPECT_EQ(details.back(), "other shapes from here on: part:out0 [12] in A, [18] in B");
+}
+
 TEST(LocalJudge, LetsAnErrorGrowByASmallFactorInEachOp) {
   for (const auto& [factor, is_out] : {std::pair(3.0F, false), std::pair(40.0F, true)}) {
     Program a;

@@ -64,9 +64,11 @@ TEST_F(Compare, EqualDumpsAreEqual) {
 }
 
 TEST_F(Compare, APlantedFaultIsBornInTheOnlyOpThatReadsIt) {
-  const Done done = at("compare wrong right");
+  const Done done = at("compare wrong right --all");
   EXPECT_EQ(done.code, 1);
   EXPECT_THAT(done.out, AllOf(HasSubstr("born in     1 op: "), HasSubstr("first       "), HasSubstr("outside of the tolerance")));
+  EXPECT_THAT(at("compare wrong right").out,
+              AllOf(HasSubstr("different: first in "), Not(HasSubstr("born in")), Not(HasSubstr("found by"))));
   const Json answer = summary("compare wrong right");
   ASSERT_EQ(answer["born"].size(), 1U);
   EXPECT_THAT(answer["born"][0]["type"].get<std::string>(), HasSubstr("MatMul"));
@@ -75,7 +77,7 @@ TEST_F(Compare, APlantedFaultIsBornInTheOnlyOpThatReadsIt) {
 }
 
 TEST_F(Compare, OtherInputsAreNamedAndNoOpIsBlamed) {
-  const Done done = at("compare moved right");
+  const Done done = at("compare moved right --all");
   EXPECT_EQ(done.code, 1);
   EXPECT_THAT(done.out, AllOf(HasSubstr("given       1 of "), HasSubstr("born in     0 ops")));
 }
