@@ -11,8 +11,8 @@
 
 namespace tensortap::cli {
 
-// The verdict and what is known of it, in one screen; with `all` also how values were paired, what is in one dump only, and where differences
-// were born. `summary` is that of compare/comparison_json.h.
+// The verdict and what is known of it, in one screen; with `all` also how values were paired, what is in one dump only, and where
+// differences were born. `summary` is that of compare/comparison_json.h.
 void print_comparison(Terminal& terminal, const Json& summary, bool all);
 
 // A table of pairs, each as compare/comparison_json.h has it.
