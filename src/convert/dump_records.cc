@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "convert/kept_origin.h"
 #include "convert/npy_values.h"
+#include "read/restored_dump.h"
 #include "stats/stats.h"
 #include "tree/asynchronous_tree.h"
 #include "tree/folder_names.h"
@@ -70,11 +71,21 @@ class DumpCopy {
   void keep_beside(const std::string& folder) {
     std::vector<std::vector<std::string>> files;
     for (OpId id = 0; id < dump_.ops().size(); ++id) files.push_back(writer_->file_names_of(id));
-    if (std::ranges::all_of(files, [](const auto& names) { return names.empty(); })) return;
+    const bool own_names = std::ranges::all_of(files, [](const auto& names) { return names.empty(); });
     std::ranges::sort(kept_, {}, &KeptRecord::row);
-    const Status kept = keep_origin(dump_, kept_, files, layout_.name, folder);
-    if (!kept.ok())
+    const Status kept = own_names ? unsupported("") : keep_origin(dump_, kept_, files, layout_.name, folder);
+    if (!kept.ok()) report_.failed.insert(report_.failed.end(), beside_.begin(), beside_.end());
+    if (own_names) return;
+    if (without_file_ > 0) {
+      report_.notes.push_back(concat(without_file_, " of ", kept_.size(),
+                                     " records have values and no file of their own in the tree, which has them as what ops read"));
+    }
+    if (!kept.ok()) {
       report_.notes.push_back(concat("names and statistics of this dump do not come back when the tree is read: ", kept.message()));
+    } else if (!beside_.empty()) {
+      report_.notes.push_back(concat(beside_.size(), " of ", kept_.size(), " records have no values and no file in the tree; ",
+                                     kOriginFolder, " keeps their descriptions and statistics"));
+    }
   }
 
  private:
@@ -145,7 +156,15 @@ class DumpCopy {
     ExponentHistogram histogram;
     const bool has_histogram = histogram_of(dump_, i, histogram);
     const Status status = writer_->add_record(row, data.ok() ? &data->view : nullptr, has_histogram ? &histogram : nullptr);
-    if (!status.ok()) return note(i, status);
+    kept_.back().filed = row.committed != 0;
+    // Its description and its statistics are kept beside the tree, and there is nothing else.
+    const bool whole_beside = status.code() == StatusCode::kUnsupported && (!has_data || row.numel == 0);
+    if (whole_beside) {
+      beside_.push_back({record_name(row, op_of(dump_, row).name), status.message()});
+    } else if (!status.ok()) {
+      return note(i, status);
+    }
+    if (status.ok() && data.ok() && !kept_.back().filed) ++without_file_;
     if (!has_data || data.ok()) ++report_.sources;
     return {};
   }
@@ -157,6 +176,8 @@ class DumpCopy {
   LayoutWriter* writer_ = nullptr;
   std::set<OpId> has_inputs_;
   std::vector<KeptRecord> kept_;
+  std::vector<ConvertFailure> beside_;  // records that the tree has no place for and that nothing is lost of
+  size_t without_file_ = 0;             // records with values
   size_t done_ = 0;
 };
 

@@ -13,18 +13,31 @@
 namespace tensortap {
 namespace {
 
-std::string origin_manifest(const DumpIndex& dump, std::span<const std::vector<std::string>> files, std::string_view layout) {
+// Which of them, in their order, have no row in the tree.
+Json unfiled_rows(std::span<const KeptRecord> records) {
+  Json ranges = Json::array();
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (records[i].filed) continue;
+    const size_t first = i;
+    while (i < records.size() && !records[i].filed) ++i;
+    ranges.push_back({first, i - first});
+  }
+  return ranges;
+}
+
+std::string origin_manifest(const DumpIndex& dump, std::span<const KeptRecord> records, std::span<const std::vector<std::string>> files,
+                            std::string_view layout) {
   Result<Json> parsed = parse_json(manifest_of_copy(dump), "manifest");
   Json manifest = parsed.ok() && parsed->is_object() ? *std::move(parsed) : Json::object();
   Json names = Json::array();
   for (const std::vector<std::string>& of_op : files) names.push_back(of_op);
-  manifest[kOriginTree] = {{"layout", layout}, {"files", std::move(names)}};
+  manifest[kOriginTree] = {{"layout", layout}, {"files", std::move(names)}, {kUnfiledRows, unfiled_rows(records)}};
   return to_json_text(manifest);
 }
 
 Status write_records(const DumpIndex& dump, std::span<const KeptRecord> records, LayoutWriter& writer) {
   for (OpId op = 0; op < dump.ops().size(); ++op) TENSORTAP_RETURN_IF_ERROR(writer.add_op(op, dump.ops()[op]));
-  for (const auto& [number, content] : records) {
+  for (const auto& [number, content, filed] : records) {
     RecordRow row = content;
     ExponentHistogram histogram;
     const bool has_histogram = histogram_of(dump, number, histogram);
@@ -76,7 +89,7 @@ Status keep_origin(const DumpIndex& dump, std::span<const KeptRecord> records, s
   TENSORTAP_ASSIGN_OR_RETURN(const auto writer, find_layout("tap")->create(info, spec));
   const Status written = write_records(dump, records, *writer);
   // Without its manifest nobody takes it for the whole.
-  const Status finished = writer->finish(written.ok() ? origin_manifest(dump, files, layout) : "{}");
+  const Status finished = writer->finish(written.ok() ? origin_manifest(dump, records, files, layout) : "{}");
   return written.ok() ? finished : written;
 }
 

@@ -19,6 +19,7 @@ namespace tensortap {
 struct KeptRecord {
   size_t row;         // in the dump
   RecordRow content;  // as it was converted
+  bool filed = true;  // whether the tree has a row of it
 };
 
 // Writes ops and records of `dump` without tensors into kOriginFolder of `folder`. `files` has the names of each op's files in the tree of

@@ -112,7 +112,8 @@ class LayoutWriter {
   // earlier one and returns kUnsupported; the session counts it as a collision. After kIo or kExhausted the layout is still usable:
   // nothing of the failed record is left behind, and the next one may be tried. So it is after what DumpRoom::is_no_room() knows: the
   // record does not fit into "max_bytes".
-  // On success `row` holds what the layout filled in (data_offset, member, committed).
+  // On success `row` holds what the layout filled in (data_offset, member, committed). `committed` is 0 where the dump has no place for the
+  // record, also after kUnsupported; it is 1 after kUnsupported when the record's statistics are in the dump and its values are not.
   virtual Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) = 0;
 
   // Keeps a record's sketch, before the record itself; `row.sketch` says that it is there. Any thread at any time. Errors: kUnsupported

@@ -18,7 +18,9 @@ namespace tensortap {
 namespace {
 
 constexpr size_t kNoRow = std::numeric_limits<size_t>::max();
+constexpr std::byte kNoElements{};  // what a tensor without elements points at
 constexpr uint8_t kDataFlags = kRecordHasData | kRecordDataLost | kRecordRaw;
+constexpr uint8_t kNoFlags = 0;
 
 // A record, by its row in the tree and in what is kept beside it.
 struct Joined {
@@ -51,10 +53,12 @@ class RestoredDump : public DumpIndex {
 
   Result<RecordData> data(size_t row) const override {
     if (row >= content_.rows.size()) return tree_->data(kNoRow);
+    const RecordRow& record = content_.rows[row];
+    if (record.numel == 0 && (record.flags & kRecordHasData) != 0) return RecordData{{record.desc(), &kNoElements, nullptr}, nullptr};
     const size_t in_tree = content_.joined[row].tree;
     if (in_tree == kNoRow) return not_found("the tree that the dump was converted to has no values of this record");
     TENSORTAP_ASSIGN_OR_RETURN(RecordData data, tree_->data(in_tree));
-    const TensorDesc desc = content_.rows[row].desc();
+    const TensorDesc desc = record.desc();
     // A tree may keep a scalar as a vector.
     if (desc.dtype == data.view.desc.dtype && desc.shape.numel() == data.view.desc.shape.numel()) data.view.desc = desc;
     return data;
@@ -82,6 +86,7 @@ class Restorer {
  public:
   Restorer(const DumpIndex& tree, const DumpIndex& origin) : tree_(tree), origin_(origin) {
     content_.problems.assign(tree.problems().begin(), tree.problems().end());
+    if (const Layout* layout = find_layout(tree.layout()); layout != nullptr) keeps_ = layout->keeps;
   }
 
   // False when what is kept is of another tree.
@@ -110,8 +115,10 @@ class Restorer {
   RestoredContent take() { return std::move(content_); }
 
  private:
-  // Records of one slot of an op in one step; what is recorded when a model is loaded stands in any.
-  using Key = std::tuple<OpId, int32_t, int64_t, uint8_t, uint32_t>;
+  // Records of one slot of an op in one step; what is recorded when a model is loaded stands in any, and so does an op that failed where
+  // the tree has those apart. Files of different threads have no order among each other.
+  using Key = std::tuple<OpId, int32_t, uint32_t, bool, int64_t, uint8_t, uint32_t>;
+  using Numbers = std::vector<size_t>;
   static constexpr int64_t kAnyStep = std::numeric_limits<int64_t>::min();
 
   bool read_files(const Json& manifest) {
@@ -130,53 +137,111 @@ class Restorer {
       const auto found = by_file.find(tree_.file_name_of(op));
       op_of_tree_.push_back(found == by_file.end() ? kNoOp : found->second);
     }
+    return read_unfiled(*told);
+  }
+
+  // [[first row, how many], ...]. Earlier versions did not tell.
+  bool read_unfiled(const Json& told) {
+    unfiled_.assign(origin_.rows().size(), false);
+    const auto found = told.find(kUnfiledRows);
+    if (found == told.end()) return true;
+    if (!found->is_array()) return false;
+    for (const Json& range : *found) {
+      if (!range.is_array() || range.size() != 2 || !range[0].is_number_unsigned() || !range[1].is_number_unsigned()) return false;
+      const auto first = range[0].get<uint64_t>();
+      const auto count = range[1].get<uint64_t>();
+      if (first > unfiled_.size() || count > unfiled_.size() - first) return false;
+      std::fill_n(unfiled_.begin() + static_cast<std::ptrdiff_t>(first), count, true);
+    }
     return true;
   }
 
   [[nodiscard]] Key key_of(OpId op, const RecordRow& row) const {
-    return {op, tells_ranks_ ? row.rank : 0, loaded_.contains(op) ? kAnyStep : row.step, row.slot_kind, row.file_slot()};
+    const bool failed = tells_failures_ && (row.flags & kRecordFailedOp) != 0;
+    return {op,
+            tells_ranks_ ? row.rank : 0,
+            tells_threads_ ? row.thread : 0,
+            failed,
+            failed || loaded_.contains(op) ? kAnyStep : row.step,
+            row.slot_kind,
+            row.file_slot()};
   }
 
-  static std::set<int32_t> ranks_of(const DumpIndex& dump) {
-    std::set<int32_t> ranks;
-    for (const RecordRow& row : dump.rows()) ranks.insert(row.rank);
-    return ranks;
+  template <class Value>
+  static std::set<Value> values_of(const DumpIndex& dump, Value RecordRow::*member) {
+    std::set<Value> values;
+    for (const RecordRow& row : dump.rows()) values.insert(row.*member);
+    return values;
   }
+
+  // Whether the tree can have this record as that row: a type that it has no place for is a wider one there.
+  [[nodiscard]] bool can_be(size_t in_origin, size_t in_tree) const {
+    const RecordRow& record = origin_.rows()[in_origin];
+    const RecordRow& row = tree_.rows()[in_tree];
+    const auto dtype = static_cast<DType>(row.dtype);
+    if (dtype == DType::kUndefined) return true;  // a brief file says neither type nor shape
+    if (row.numel != record.numel) return false;
+    if (row.dtype != record.dtype) return keeps_.dtype != nullptr && !keeps_.dtype(static_cast<DType>(record.dtype));
+    return !keeps_.scalars || row.desc().shape == record.desc().shape;
+  }
+
+  // Puts the rows of one key beside the records that they are, both in their order. A record may have no file without anybody having noted
+  // it, as tensors without elements in some trees; then types and shapes tell which. False when a row is none of the records.
+  bool pair(const Numbers& records, const Numbers& rows, Numbers& record_of) const {
+    size_t next = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      while (next < records.size() && !can_be(records[next], rows[i])) ++next;
+      if (next == records.size()) return false;
+      record_of[rows[i]] = records[next++];
+    }
+    return true;
+  }
+
+  // The record that each row of the tree is; kNoRow where it is only there.
+  bool find_records(Numbers& record_of) {
+    std::map<Key, std::pair<Numbers, Numbers>> by_key;  // records, rows
+    for (size_t i = 0; i < origin_.rows().size(); ++i) {
+      const RecordRow& row = origin_.rows()[i];
+      if (!unfiled_[i] && row.op < origin_.ops().size()) by_key[key_of(row.op, row)].first.push_back(i);
+    }
+    for (size_t i = 0; i < tree_.rows().size(); ++i) {
+      const OpId op = op_of(tree_.rows()[i]);
+      if (op == kNoOp) continue;
+      const auto found = by_key.find(key_of(op, tree_.rows()[i]));
+      if (found != by_key.end()) found->second.second.push_back(i);
+    }
+    for (const auto& [key, both] : by_key) {
+      // Of weights, which stand in every step, those of later steps are none.
+      if (!pair(both.first, both.second, record_of) && !loaded_.contains(std::get<0>(key))) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] OpId op_of(const RecordRow& row) const { return row.op < op_of_tree_.size() ? op_of_tree_[row.op] : kNoOp; }
 
   bool join_rows() {
-    tells_ranks_ = ranks_of(tree_) == ranks_of(origin_);
+    tells_ranks_ = values_of(tree_, &RecordRow::rank) == values_of(origin_, &RecordRow::rank);
+    tells_threads_ = values_of(tree_, &RecordRow::thread) == values_of(origin_, &RecordRow::thread);
+    tells_failures_ = std::ranges::any_of(tree_.rows(), [](const RecordRow& row) { return (row.flags & kRecordFailedOp) != 0; });
     for (const RecordRow& row : origin_.rows()) {
       if (row.op < origin_.ops().size() && row.phase == static_cast<uint8_t>(Phase::kLoad)) loaded_.insert(row.op);
     }
-    std::map<Key, std::vector<size_t>> kept;
-    for (size_t i = 0; i < origin_.rows().size(); ++i) kept[key_of(origin_.rows()[i].op, origin_.rows()[i])].push_back(i);
-    std::map<Key, size_t> taken;
-    std::vector<size_t> partner(origin_.rows().size(), kNoRow);
+    Numbers record_of(tree_.rows().size(), kNoRow);
+    if (!find_records(record_of)) return false;
+    std::vector<bool> joined_before(origin_.rows().size(), false);
     std::vector<Joined> joined;
-    for (size_t i = 0; i < tree_.rows().size(); ++i) {
-      const RecordRow& row = tree_.rows()[i];
-      const OpId op = row.op < op_of_tree_.size() ? op_of_tree_[row.op] : kNoOp;
-      const Key key = key_of(op, row);
-      const auto found = op == kNoOp ? kept.end() : kept.find(key);
-      Joined& one = joined.emplace_back();
-      one.tree = i;
-      if (found == kept.end()) continue;
-      size_t& next = taken[key];
-      if (next < found->second.size()) {
-        one.origin = found->second[next++];
-        partner[one.origin] = i;
-      } else if (loaded_.contains(op)) {
-        joined.pop_back();  // the same weight in another step
-      } else {
-        return false;
-      }
+    for (size_t i = 0; i < record_of.size(); ++i) {
+      const OpId op = op_of(tree_.rows()[i]);
+      const bool same_weight_again = record_of[i] == kNoRow && op != kNoOp && loaded_.contains(op);
+      if (same_weight_again) continue;
+      joined.push_back({i, record_of[i], 0});
+      if (record_of[i] != kNoRow) joined_before[record_of[i]] = true;
     }
-    for (size_t i = 0; i < partner.size(); ++i) {
-      if (partner[i] == kNoRow && origin_.rows()[i].op < origin_.ops().size()) joined.push_back({kNoRow, i, i});
+    for (size_t i = 0; i < joined_before.size(); ++i) {
+      if (!joined_before[i] && origin_.rows()[i].op < origin_.ops().size()) joined.push_back({kNoRow, i, i});
     }
-    const bool any = std::ranges::any_of(partner, [](size_t row) { return row != kNoRow; });
     put_in_order(std::move(joined));
-    return any || tree_.rows().empty();
+    return tree_.rows().empty() || std::ranges::find(joined_before, true) != joined_before.end();
   }
 
   // As the origin has them; what it has not comes before what follows it in the tree.
@@ -220,8 +285,12 @@ class Restorer {
     for (const Joined& one : content_.joined) {
       RecordRow row = one.origin == kNoRow ? tree_.rows()[one.tree] : origin_.rows()[one.origin];
       if (one.origin == kNoRow) add_place(one, row);
-      if (one.tree == kNoRow) gone += (row.flags & kRecordDataLost) != 0 ? 1 : 0;
+      const bool had_values = (row.flags & kRecordDataLost) != 0;
+      // Where there are no elements, nothing is missing, and trees differ in whether they have such a tensor.
+      const bool empty = one.origin != kNoRow && row.numel == 0;
+      if (one.tree == kNoRow) gone += had_values && !empty ? 1 : 0;
       if (one.tree != kNoRow && one.origin != kNoRow) join(tree_.rows()[one.tree], row);
+      if (empty) row.flags = static_cast<uint8_t>((row.flags & ~kDataFlags) | (had_values ? uint8_t{kRecordHasData} : kNoFlags));
       row.sequence = content_.rows.size();
       content_.rows.push_back(row);
     }
@@ -259,7 +328,12 @@ class Restorer {
   const DumpIndex& origin_;
   std::vector<OpId> op_of_tree_;  // by the tree's op: the origin's, or a new one
   size_t new_ops_ = 0;
-  bool tells_ranks_ = false;  // the tree, of each record
+  Keeps keeps_;
+  std::vector<bool> unfiled_;  // by the origin's row: it has none in the tree
+  // Whether the tree tells this of each record.
+  bool tells_ranks_ = false;
+  bool tells_threads_ = false;
+  bool tells_failures_ = false;
   std::set<OpId> loaded_;
   RestoredContent content_;
 };

@@ -16,6 +16,8 @@ namespace tensortap {
 inline constexpr std::string_view kOriginFolder = ".tensortap/origin";
 // Member of its run.json: {"layout": "ge", "files": [["Conv.conv1"], ...]}, what the files of each op are called by.
 inline constexpr const char* kOriginTree = "tree";
+// Member of that: [[first row, how many], ...], the origin's rows that the tree has no row of.
+inline constexpr const char* kUnfiledRows = "unfiled";
 
 // `tree` with names, edges, statistics, order and everything else of what the folder was converted from; tensors are the tree's. Records
 // that were added since stand where the tree has them. `tree` as it is where nothing is kept beside it, or what is kept is not of this

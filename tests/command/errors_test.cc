@@ -137,6 +137,7 @@ TEST_F(Errors, OfOptionsThatAreGivenTwice) {
       {"run good.onnx --range 0:1 --range 0:2 --out new", {"--range 0:2: .*twice"}},
       {"run good.onnx --range x=0:1 --range x=0:2 --out new", {"--range x=0:2: .*twice"}},
       {"find full --limit 1 --limit 2", {"--limit is given 2 times"}},
+      {"convert full new --threads 1 --threads 2", {"--threads is given 2 times"}},
       {"compare full full --sort own --sort error", {"--sort is given 2 times"}},
       {"serve full --port 1 --port 2", {"--port is given 2 times"}},
   });

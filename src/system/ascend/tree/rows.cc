@@ -74,10 +74,11 @@ class RowsReader {
   }
 
  private:
-  // Dumps in the order in which they were asked for, in each the steps, in each the time.
+  // Dumps in the order in which they were asked for, in each the steps, in each the time. Of failed ops only some files contain it, and all
+  // have their date in the name.
   std::tuple<std::string_view, int64_t, uint64_t> key_of(const OpRun& run) const {
     const TreeFolder& folder = folder_of(run.file);
-    return {folder.dump, folder.step, run.time};
+    return {folder.dump, folder.step, run.name.exception ? run.name.time : run.time};
   }
   const TreeFolder& folder_of(uint32_t file) const { return tree_.folders[tree_.files[file].folder]; }
   std::string path_of(uint32_t file) const { return join_path(folder_of(file).path, tree_.files[file].stored); }

@@ -271,7 +271,7 @@ Status Writer::add_piece(RecordRow& row, const TensorView* data) {
     row.flags |= kRecordHasData;
     row.data_bytes = row.bytes;
   }
-  row.committed = 1;
+  row.committed = has_data || options_.statistics ? 1 : 0;
   return {};
 }
 

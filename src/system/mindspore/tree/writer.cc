@@ -244,7 +244,7 @@ Status Writer::add_piece(const Piece& piece, RecordRow& row, const TensorView* d
     row.flags |= kRecordHasData;
     row.data_bytes = row.bytes;
   }
-  row.committed = 1;
+  row.committed = place.state != Place::State::kNone || options_.statistics ? 1 : 0;
   if (with_statistic && !piece.is_input) noted_.note(describe_overflow(piece, *folder, row));
   return no_file;
 }
