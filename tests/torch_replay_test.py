@@ -319,6 +319,25 @@ def test_what_a_dump_may_not_ask_for_is_not_run(tmp_path: Path) -> None:
     assert "4 lines of calls.jsonl cannot be read" in done.stderr
 
 
+def test_calls_of_another_device_run_here_and_it_is_said(tmp_path: Path) -> None:
+    dump = made(tmp_path, "import torch\nx = torch.zeros(3, device='cpu') + 1\ny = torch.ones(3, device='meta')\n")
+
+    def elsewhere(op: dict[str, Any]) -> None:
+        if op["type"] == "zeros":
+            op["attributes"]["device"] = "cuda:1"
+
+    rewritten(dump, elsewhere)
+    manifest = json.loads((dump / "run.json").read_text())
+    (dump / "run.json").write_text(json.dumps({**manifest, "source": "pytorch 1.13.1"}))
+    done = replay(tmp_path, dump, "--json")
+    lines, summary = lines_of(done)
+    outcomes = {line["type"]: line["outcome"] for line in lines}
+    assert outcomes["zeros"] == outcomes["add"] == "equal"
+    assert summary["differing"] == 0
+    assert "the program ran on cuda:1, and its calls are replayed on the cpu" in done.stderr
+    assert "the dump was made by pytorch 1.13.1, this is pytorch" in done.stderr
+
+
 def test_a_dump_that_does_not_know_what_changed_says_so(tmp_path: Path) -> None:
     dump = made(tmp_path, "import torch\nfor size in (2, 3):\n    x = torch.zeros(size) + size\n")
     known = replay(tmp_path, dump)

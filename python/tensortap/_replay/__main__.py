@@ -112,7 +112,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     from tensortap._replay.calls import calls_of, read_arguments
     from tensortap._replay.emit import emit
     from tensortap._replay.measure import replay
-    from tensortap._replay.rebuild import Tensors
+    from tensortap._replay.rebuild import Tensors, other_devices
 
     dump = open_dump(arguments.dump)
     recorded, here = _check_release(dump.manifest)
@@ -144,6 +144,9 @@ def _replay(arguments: argparse.Namespace) -> int:
         for line in lines_of(outcome) if arguments.json else ():
             print_json(line)
         summary.add(outcome)
+    if other_devices:
+        named = ", ".join(sorted(other_devices))
+        _note(f"the program ran on {named}, and its calls are replayed on the cpu: kernels differ, and so may last bits")
     if summary.calls == 0:
         raise _EndedError("the dump has no record of such a call", FAILED)
     if arguments.json:
