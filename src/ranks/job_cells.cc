@@ -6,6 +6,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <limits>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -24,6 +25,8 @@ uint64_t mixed_in(uint64_t hash, uint64_t value) {
 }
 
 // Sums differ in their last bits between kinds of processors; extremes and counts do not.
+bool allocates(std::string_view type) { return type.find("empty") != std::string_view::npos || type.starts_with("resize"); }
+
 uint64_t content_of(const RecordRow& row) {
   uint64_t hash = mixed_in(row.numel, row.dtype);
   if (row.digest_kind != 0) {
@@ -142,10 +145,14 @@ void JobCells::add(const OpenRankDump& open, uint32_t first, uint32_t last) {
     const uint32_t step = job_.step_place(row.step);
     const uint32_t place = open.place_of(row);
     const uint32_t job_op = open.job_op_of(row);
-    if (step < first || step >= last || place == kNowhere || job_op == kNoOp || (row.flags & kRecordUnwritten) != 0) continue;
+    if (step < first || step >= last || place == kNowhere || job_op == kNoOp) continue;
+    // Memory that an op allocated says nothing; a view of memory that is written later says that its op ran.
+    const bool is_unwritten = (row.flags & kRecordUnwritten) != 0;
+    if (is_unwritten && allocates(job_.ops()[job_op].type)) continue;
     const CellRole role = roles.role_of(row);
     if (!roles.is_wanted(row, role)) continue;
-    const bool has_l2 = is_floating(static_cast<DType>(row.dtype)) && (row.stats.valid & kStatL2) != 0 && std::isfinite(row.stats.l2);
+    const bool has_l2 =
+        !is_unwritten && is_floating(static_cast<DType>(row.dtype)) && (row.stats.valid & kStatL2) != 0 && std::isfinite(row.stats.l2);
     cells_.push_back({{step, job_op, row.call, slot_of(row)},
                       place,
                       0,

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Changes with anything in this file; an adapter of another number is not loaded. */
-#define TENSORTAP_ADAPTER_INTERFACE_VERSION 8
+#define TENSORTAP_ADAPTER_INTERFACE_VERSION 9
 
 /* What an operator is, from its schema; described once. */
 enum {
@@ -25,7 +25,7 @@ enum {
   TENSORTAP_TORCH_OP_UNWRITTEN = 2u,    /* its outputs are memory as the allocator gave it: empty and its kin */
   TENSORTAP_TORCH_OP_INTENDED_INF = 4u, /* non-finite values may be meant: masks, fills */
   TENSORTAP_TORCH_OP_SEES_VALUE = 8u,   /* hands a value to the program: item, isfinite */
-  TENSORTAP_TORCH_OP_COLLECTIVE = 16u,  /* c10d: its outputs are complete when its Work is */
+  TENSORTAP_TORCH_OP_COLLECTIVE = 16u,  /* its outputs are complete when its c10d::Work is */
   TENSORTAP_TORCH_OP_REARRANGES = 32u,  /* writes nothing, and its outputs are elements of its inputs where they lie */
   TENSORTAP_TORCH_OP_TESTS_VALUE = 64u, /* says which of its inputs' elements are finite: isnan, the check of gradient scaling */
   TENSORTAP_TORCH_OP_SEES_LOSS = 128u,  /* a backward pass begins with it, and its input is the loss: ones_like */
@@ -63,9 +63,11 @@ enum {
   TENSORTAP_TORCH_TENSOR_CONJUGATE = 2u, /* bytes are those of the conjugate */
   TENSORTAP_TORCH_TENSOR_NEGATIVE = 4u,
   TENSORTAP_TORCH_TENSOR_QUANTIZED = 8u,
-  TENSORTAP_TORCH_TENSOR_READ = 16u,      /* an argument of the call; whether it is a parameter of the model is known: the next flag */
-  TENSORTAP_TORCH_TENSOR_PARAMETER = 32u, /* a leaf that requires a gradient */
-  TENSORTAP_TORCH_TENSOR_SCATTERED = 64u  /* elements of less than a byte that are not contiguous */
+  TENSORTAP_TORCH_TENSOR_READ = 16u,        /* an argument of the call; whether it is a parameter of the model is known: the next flag */
+  TENSORTAP_TORCH_TENSOR_PARAMETER = 32u,   /* a leaf that requires a gradient */
+  TENSORTAP_TORCH_TENSOR_SCATTERED = 64u,   /* elements of less than a byte that are not contiguous */
+  TENSORTAP_TORCH_TENSOR_UNFINISHED = 128u, /* a collective that is not complete writes into it: its values are not to be read */
+  TENSORTAP_TORCH_TENSOR_OVERWRITTEN = 256u /* of collective_done(): something else may have written into it: likewise */
 };
 
 typedef struct tensortap_torch_tensor {
@@ -137,8 +139,9 @@ typedef struct tensortap_torch_tracker {
   /* A named scope of the program or of torch itself, such as "Optimizer.step#Adam.step". */
   void (*scope_begin)(const char* name);
   void (*scope_end)(const char* name);
-  /* The tensors of a collective, once it is complete, on whatever thread. `token` is what begin returned. */
-  void (*collective_done)(void* token, const tensortap_torch_tensor* tensors, uint32_t count);
+  /* What a collective returned and wrote, once it is complete or given up, on whatever thread. `token` is what begin returned. `error`: why
+   * it failed, null when it did not; its tensors then mean nothing. */
+  void (*collective_done)(void* token, const tensortap_torch_tensor* tensors, uint32_t count, const char* error);
   /* A dump node of a compiled graph runs: its number, and its tensors in its order; those that are undefined are among them. `slot` and
    * `element` mean nothing. */
   void (*dump_node)(int64_t site, const tensortap_torch_tensor* tensors, uint32_t count);

@@ -36,7 +36,7 @@ struct OpIdentity {
   bool is_graph = false;                  // no op: the place of a compiled graph, for what its backward node belongs to
   std::atomic<uint64_t> calls{0};         // step in the upper half, calls in it in the lower
   std::atomic<bool> told{false};          // an execution was reported to the session, of an op whose further ones are no news
-  std::atomic<uint32_t> not_captured{0};  // bit per tensortap_torch_kind that was said to the session
+  std::atomic<uint32_t> not_captured{0};  // bit per reason that was said to the session
   // Number of this call in its step, from 0.
   uint32_t count_call(int64_t step);
   // Number of the last call that was counted in the step, 0 when there was none.

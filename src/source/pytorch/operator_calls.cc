@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "source/pytorch/call_keys.h"
 #include "source/pytorch/call_reads.h"
 #include "source/pytorch/index_arguments.h"
 #include "source/pytorch/output_arguments.h"
@@ -31,37 +32,6 @@ tensortap_op_event event_of(const PendingCall& pending, const ThreadCalls& calls
   event.parallel_for = pending.capture->runtime.adapter.parallel_for;
   event.call = pending.call + 1;
   return event;
-}
-
-// An operator that the program calls itself is of the level "api" where operators as such were not asked for.
-uint8_t level_of(const tensortap_torch_call& call, uint32_t levels) {
-  if ((call.flags & TENSORTAP_TORCH_CALL_KERNEL) != 0) return TENSORTAP_LEVEL_KERNEL;
-  if ((call.flags & TENSORTAP_TORCH_CALL_COMPOSITE) != 0) return TENSORTAP_LEVEL_API;
-  const bool only_as_api = (levels & 1U << TENSORTAP_LEVEL_API) != 0 && (levels & 1U << TENSORTAP_LEVEL_OP) == 0;
-  return only_as_api && (call.flags & TENSORTAP_TORCH_CALL_DIRECT) != 0 ? TENSORTAP_LEVEL_API : TENSORTAP_LEVEL_OP;
-}
-
-OpKey key_of(const tensortap_torch_call& call, const ThreadCalls& calls, uint32_t levels) {
-  OpKey key;
-  key.op = call.op;
-  key.level = level_of(call, levels);
-  if (!calls.nodes.empty()) {
-    key.scope = calls.nodes.back().name;
-    key.forward = calls.nodes.back().forward;
-    if (key.forward != nullptr) return key;
-  } else if (calls.optimizer != 0) {
-    key.scope = calls.optimizer;
-  }
-  key.position = source_position(true);
-  const ModuleId told = module_of(key.position);
-  key.module = told != 0 ? told : current_module();
-  return key;
-}
-
-uint32_t phase_of(const tensortap_torch_call& call, const ThreadCalls& calls) {
-  if (!calls.nodes.empty()) return TENSORTAP_PHASE_BACKWARD;
-  if (calls.optimizer != 0) return TENSORTAP_PHASE_UPDATE;
-  return (call.flags & TENSORTAP_TORCH_CALL_GRAD_MODE) != 0 ? TENSORTAP_PHASE_FORWARD : TENSORTAP_PHASE_INFERENCE;
 }
 
 OpIdentity& identity_of(TorchCapture& capture, ThreadCalls& calls, const OpKey& key, const tensortap_torch_call& call,
@@ -234,6 +204,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   if (!capture) return nullptr;
   ThreadCalls* calls = thread_calls();
   if (calls == nullptr || calls->compiling > 0) return nullptr;
+  if (capture->work_has_failed.load(std::memory_order_relaxed)) calls->has_failed = capture->work_has_failed.exchange(false);
   tell_that_it_goes_on(*calls, capture->session);
   try_bootstrap(*capture.get());
   if (capture->steps.lingers() && !reads_lingering_step(*capture.get(), *calls, *call)) capture->steps.move_on();
@@ -330,6 +301,20 @@ void report_failure(ThreadCalls& calls, PendingCall& pending, const tensortap_to
   calls.has_failed = true;
 }
 
+// The thread that waits for it raises, which is not the one that reports it as often as not.
+void report_failed_work(ThreadCalls& calls, const PendingCall& pending, const char* error) {
+  calls.tensors.clear();
+  const tensortap_op_event event = event_of(pending, calls);
+  tensortap_op_failed(pending.capture->session, &event, concat("the collective failed: ", error).c_str());
+  pending.capture->work_has_failed.store(true);
+}
+
+// Of a collective, whose blocks are those that it was given and those that it returned.
+void note_writes(ThreadCalls& calls, const PendingCall& pending, std::span<const tensortap_torch_tensor> tensors) {
+  for (const tensortap_torch_tensor& block : pending.written) static_cast<void>(pending.capture->storages.wrote(block, calls.met));
+  for (const tensortap_torch_tensor& tensor : tensors) static_cast<void>(pending.capture->storages.wrote(tensor, calls.met));
+}
+
 // Checkpointing computes a part of the forward pass again inside of a node, and ends that by an exception as soon as it has what it needs.
 bool stops_recomputation(const tensortap_torch_call& call, const ThreadCalls& calls) {
   return !calls.nodes.empty() && (call.flags & TENSORTAP_TORCH_CALL_GRAD_MODE) != 0;
@@ -375,19 +360,29 @@ void operator_ends(const tensortap_torch_call* call) {
     if (capture && calls->compiling == 0) end_unwanted(*capture.get(), *calls, *call);
     return;
   }
-  if ((call->flags & TENSORTAP_TORCH_CALL_LATER) != 0) return;  // collective_done() has it
+  if ((call->flags & TENSORTAP_TORCH_CALL_LATER) != 0) {
+    // collective_done() has it. Until then its memory holds neither what it held nor what it will hold.
+    if (capture && capture.get() == pending->capture) note_writes(*calls, *pending, {call->tensors, call->tensor_count});
+    return;
+  }
   if (capture && capture.get() == pending->capture) finish(*calls, *pending, *call);
   release(*calls, pending);
 }
 
-void collective_done(void* token, const tensortap_torch_tensor* tensors, uint32_t count) {
+void collective_done(void* token, const tensortap_torch_tensor* tensors, uint32_t count, const char* error) {
   const EnteredCapture capture;
   ThreadCalls* calls = thread_calls();
   auto* pending = static_cast<PendingCall*>(token);
   if (calls == nullptr || pending == nullptr) return;
   if (capture && capture.get() == pending->capture) {
-    for (const tensortap_torch_tensor& block : pending->written) static_cast<void>(capture->storages.wrote(block, calls->met));
-    report_what_it_made(*calls, *pending, {tensors, count}, -1, nullptr);
+    const std::span<const tensortap_torch_tensor> written(tensors, count);
+    note_writes(*calls, *pending, written);
+    // One that the selection leaves out was begun for what it writes.
+    if (error != nullptr) {
+      report_failed_work(*calls, *pending, error);
+    } else {
+      report_what_it_made(*calls, *pending, written, monotonic_ns() - pending->began_ns, nullptr);
+    }
   }
   delete pending;
 }

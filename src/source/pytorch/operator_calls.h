@@ -12,7 +12,7 @@ namespace tensortap::pytorch {
 // The functions of tensortap_torch_tracker of the same meaning (begin, end, collective_done); they may throw when memory runs out.
 void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread);
 void operator_ends(const tensortap_torch_call* call);
-void collective_done(void* token, const tensortap_torch_tensor* tensors, uint32_t count);
+void collective_done(void* token, const tensortap_torch_tensor* tensors, uint32_t count, const char* error);
 
 }  // namespace tensortap::pytorch
 

@@ -131,6 +131,8 @@ Status open_capture(const char* config, const char* config_name, const std::stri
 
 Status close_capture(std::string* report) {
   const std::lock_guard lock(opening);
+  // What collectives have written is reported as long as the capture is open.
+  if (active.load() != nullptr) torch_runtime().adapter.observe(0, 1);
   TorchCapture* capture = active.exchange(nullptr);
   if (capture == nullptr) return {};
   capture->runtime.adapter.observe(0, 1);

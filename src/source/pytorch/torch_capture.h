@@ -23,6 +23,8 @@ class TorchCapture : public TorchSession {
   const bool shows_reads;      // tensortap_wants_reads()
   const bool wants_moves;      // operators that only rearrange values count in every execution
   const bool wants_arguments;  // tensortap_wants_arguments()
+  // A collective failed, and no operator began since.
+  std::atomic<bool> work_has_failed{false};
   BackwardLinks links;
   TracedNodes traced;
   std::atomic<bool> observing{false};

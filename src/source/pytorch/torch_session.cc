@@ -17,7 +17,20 @@ std::atomic<uint64_t> generations{0};
 
 void nobody_steps(void* /*context*/, bool /*wanted*/) {}
 
+constexpr uint32_t kBitsOfKinds = 16;  // of OpIdentity::not_captured
+constexpr uint32_t kNotOfItsOp = TENSORTAP_TORCH_TENSOR_UNFINISHED | TENSORTAP_TORCH_TENSOR_OVERWRITTEN;
+
+bool is_functional_collective(const TorchOperator& op) { return op.name_space.starts_with("_c10d_functional"); }
+
+// Views of what a collective still writes, and what waits for it, read no values: nothing is lost without them.
+bool passes_on_unfinished(const TorchOperator& op, const tensortap_torch_tensor& tensor) {
+  if ((tensor.flags & TENSORTAP_TORCH_TENSOR_UNFINISHED) == 0) return false;
+  return is_functional_collective(op) || (op.flags & (TENSORTAP_TORCH_OP_VIEW | TENSORTAP_TORCH_OP_REARRANGES)) != 0;
+}
+
 const char* reason_not_captured(const tensortap_torch_tensor& tensor) {
+  if ((tensor.flags & TENSORTAP_TORCH_TENSOR_OVERWRITTEN) != 0) return "output of a collective that may have been written over before";
+  if ((tensor.flags & TENSORTAP_TORCH_TENSOR_UNFINISHED) != 0) return "tensor that a collective still wrote into";
   switch (tensor.kind) {
     case TENSORTAP_TORCH_SPARSE:
       return "sparse tensor";
@@ -127,10 +140,12 @@ TorchSession::TorchSession(tensortap_session* opened, TorchRuntime& given, void 
 
 bool TorchSession::describe(OpIdentity& identity, const tensortap_torch_tensor& tensor, const StorageContent& content,
                             tensortap_tensor& out) const {
-  constexpr uint32_t kNotAsTheyAre = TENSORTAP_TORCH_TENSOR_CONJUGATE | TENSORTAP_TORCH_TENSOR_NEGATIVE | TENSORTAP_TORCH_TENSOR_SCATTERED;
+  constexpr uint32_t kNotAsTheyAre =
+      TENSORTAP_TORCH_TENSOR_CONJUGATE | TENSORTAP_TORCH_TENSOR_NEGATIVE | TENSORTAP_TORCH_TENSOR_SCATTERED | kNotOfItsOp;
   const bool has_values = tensor.kind == TENSORTAP_TORCH_STRIDED && (tensor.flags & kNotAsTheyAre) == 0;
-  const uint32_t bit = 1U << tensor.kind;
-  if (!has_values && (identity.not_captured.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) {
+  const bool passes_on = passes_on_unfinished(runtime.operators[identity.op], tensor);
+  const uint32_t bit = (tensor.flags & kNotOfItsOp) == 0 ? 1U << tensor.kind : (tensor.flags & kNotOfItsOp) << kBitsOfKinds;
+  if (!has_values && !passes_on && (identity.not_captured.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) {
     tensortap_not_captured(session, identity.id, reason_not_captured(tensor));
   }
   const bool described = tensor.kind == TENSORTAP_TORCH_STRIDED || tensor.kind == TENSORTAP_TORCH_DEVICE;
@@ -144,8 +159,9 @@ bool TorchSession::describe(OpIdentity& identity, const tensortap_torch_tensor& 
   out.rank = tensor.rank;
   out.slot_index = tensor.slot;
   out.element = tensor.element;
-  out.flags = (content.unwritten ? TENSORTAP_TENSOR_UNWRITTEN : 0U) | role_flags(identity, tensor);
-  out.storage = content.storage;
+  out.flags = (content.unwritten || passes_on ? TENSORTAP_TENSOR_UNWRITTEN : 0U) | role_flags(identity, tensor);
+  // Whoever reads what was not written is a suspect; an operator that waits is none.
+  out.storage = passes_on && is_functional_collective(runtime.operators[identity.op]) ? 0 : content.storage;
   out.version = content.version;
   return true;
 }

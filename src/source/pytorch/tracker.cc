@@ -85,8 +85,8 @@ void guarded_scope_begin(const char* name) {
 void guarded_scope_end(const char* name) {
   silenced(0, [name] { return scope_end(name), 0; });
 }
-void guarded_collective(void* token, const tensortap_torch_tensor* tensors, uint32_t count) {
-  silenced(0, [&] { return collective_done(token, tensors, count), 0; });
+void guarded_collective(void* token, const tensortap_torch_tensor* tensors, uint32_t count, const char* error) {
+  silenced(0, [&] { return collective_done(token, tensors, count, error), 0; });
 }
 
 // Whether an optimizer was ever made in this process.

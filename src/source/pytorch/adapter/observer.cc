@@ -46,6 +46,17 @@ class Busy {
   ThreadFrames& frames_;
 };
 
+// A frame keeps nothing of the program alive when its call has ended, whatever was raised.
+struct ReleasedTensors {
+  Frame& frame;
+  ~ReleasedTensors() {
+    frame.written.clear();
+    frame.read.clear();
+    frame.wrapped.clear();
+    frame.works.clear();
+  }
+};
+
 void gather_arguments(ThreadFrames& frames, Frame& frame, c10::ArrayRef<const c10::IValue> arguments) {
   frames.tensors.clear();
   const OperatorFacts& facts = *frame.facts;
@@ -84,6 +95,7 @@ void report_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& 
   frame.exceptions = exceptions_now(frame);
   const CallArguments arguments{*frame.facts, arguments_of(record, *frame.facts)};
   gather_arguments(frames, frame, arguments.values);
+  report_complete(frames.tensors, !frame.facts->waits);
   tensortap_torch_call call = call_of(frames, frame);
   call.arguments = &arguments;
   call.sequence_number = record.seqNr() >= 0 ? record.seqNr() : outer_sequence_number(*frame.facts);
@@ -174,6 +186,7 @@ void gather_returns(ThreadFrames& frames, const Frame& frame, c10::ArrayRef<cons
     frames.tensors.push_back(describe(kept.tensor, kept.slot, kept.element));
     frames.tensors.back().flags |= TENSORTAP_TORCH_TENSOR_WRITTEN;
   }
+  report_complete(frames.tensors, false);
 }
 
 // The arguments of a call that ended, as far as they are still there. The tensors are handed over, for the pointers to stay valid.
@@ -189,6 +202,7 @@ std::vector<at::Tensor> gather_what_it_read(const ThreadFrames& frames, std::vec
     described.push_back(describe(alive.back(), kept.slot, kept.element));
     if (roles_known) described.back().flags |= role_of(alive.back());
   }
+  report_complete(described, false);
   return alive;
 }
 
@@ -210,15 +224,25 @@ uint32_t show_arguments(void* arguments, const tensortap_torch_tensor** tensors)
   return static_cast<uint32_t>(shown.frames.shown.size());
 }
 
-void end_with_returns(const ThreadFrames& frames, tensortap_torch_call call, ShownArguments& arguments) {
+void end_with_returns(ThreadFrames& frames, Frame& frame, c10::ArrayRef<const c10::IValue> returns, tensortap_torch_call call) {
+  gather_returns(frames, frame, returns);
+  std::shared_ptr<Collective> collective;
+  if (frame.facts->collective) {
+    frames.starts_collectives = true;
+    note_work(returns, frame.works);
+    collective = collective_of(frame, returns);
+  }
+  ShownArguments arguments{frames, frame};
+  if (collective != nullptr) call.flags |= TENSORTAP_TORCH_CALL_LATER;
   call.tensors = frames.tensors.data();
   call.tensor_count = static_cast<uint32_t>(frames.tensors.size());
   call.show_arguments = show_arguments;
   call.shown_arguments = &arguments;
   tracker->end(&call);
+  if (collective != nullptr) follow(collective, *tracker);
 }
 
-void report_end(ThreadFrames& frames, const Frame& frame, const at::RecordFunction& record) {
+void report_end(ThreadFrames& frames, Frame& frame, const at::RecordFunction& record) {
   const c10::ArrayRef<const c10::IValue> returns = returns_of(record, *frame.facts);
   if (frame.token == nullptr && !has_raised(frame, returns)) return;
   if (has_raised(frame, returns)) {
@@ -228,26 +252,27 @@ void report_end(ThreadFrames& frames, const Frame& frame, const at::RecordFuncti
     tracker->end(&call);
     return;
   }
-  gather_returns(frames, frame, returns);
-  tensortap_torch_call call = call_of(frames, frame);
-  if (frame.facts->collective && when_complete(returns, *tracker, frame.token)) call.flags |= TENSORTAP_TORCH_CALL_LATER;
-  ShownArguments arguments{frames, frame};
-  end_with_returns(frames, call, arguments);
+  end_with_returns(frames, frame, returns, call_of(frames, frame));
 }
 
 // A call that called nothing but views, allocations and copies is a kernel: only now is that known. Begin and end are reported at once,
 // what it read as far as it is still there.
-void report_kernel(ThreadFrames& frames, const Frame& frame, const at::RecordFunction& record) {
+void report_kernel(ThreadFrames& frames, Frame& frame, const at::RecordFunction& record) {
   const c10::ArrayRef<const c10::IValue> returns = returns_of(record, *frame.facts);
   if (has_raised(frame, returns)) return;
   const std::vector<at::Tensor> alive = gather_what_it_read(frames, frames.tensors, frame);
   tensortap_torch_call call = call_of(frames, frame);
   call.flags = TENSORTAP_TORCH_CALL_KERNEL | (at::GradMode::is_enabled() ? TENSORTAP_TORCH_CALL_GRAD_MODE : 0U);
-  call.token = tracker->begin(&call, record.threadId());
-  if (call.token == nullptr) return;
-  gather_returns(frames, frame, returns);
-  ShownArguments arguments{frames, frame};
-  end_with_returns(frames, call, arguments);
+  call.token = frame.token = tracker->begin(&call, record.threadId());
+  if (call.token != nullptr) end_with_returns(frames, frame, returns, call);
+}
+
+// A functional collective does not return its work: a call below it does.
+void note_work_below(ThreadFrames& frames, const at::RecordFunction& record) {
+  if (frames.depth == 0) return;
+  Frame& above = frames.stack[frames.depth - 1];
+  if (above.is_node || !above.facts->collective || std::strncmp(record.name(), "c10d::", 6) != 0) return;
+  note_work(c10::ArrayRef<const c10::IValue>(record.outputs().data(), record.outputs().size()), above.works);
 }
 
 void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) {
@@ -255,11 +280,13 @@ void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) 
   if (frames == nullptr || frames->busy || frames->graphs > 0 || record.isAsync()) return;
   if (frames->inside > 0) {
     --frames->inside;
+    note_work_below(*frames, record);
     return;
   }
   if (frames->depth == 0) return;
   const Busy busy(*frames);
   Frame& frame = frames->stack[--frames->depth];
+  const ReleasedTensors released{frame};
   if (frame.is_node) {
     tracker->node_end();
     return;
@@ -269,9 +296,7 @@ void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) 
   if (frame.is_reported) report_end(*frames, frame, record);
   const bool is_kernel = !frame.calls_others && (frame.is_operator || frames->operators > 0) && wants_level(kKernelLevel);
   if (is_kernel && frame.facts->computes) report_kernel(*frames, frame, record);
-  frame.written.clear();
-  frame.read.clear();
-  frame.wrapped.clear();
+  if (frames->operators > 0) note_work_below(*frames, record);
 }
 
 // Nothing that we do may reach the program as an exception: torch would print it, or the operator would fail.
@@ -314,7 +339,9 @@ void register_callbacks(const tensortap_torch_tracker* given) {
   at::disableCallback(operators_handle);
 }
 
-void observe(bool enabled, uint32_t wanted_levels) {
+namespace {
+
+void switch_callbacks(bool enabled, uint32_t wanted_levels) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   levels.store(wanted_levels, std::memory_order_relaxed);
@@ -326,6 +353,13 @@ void observe(bool enabled, uint32_t wanted_levels) {
   } else {
     at::disableCallback(operators_handle);
   }
+}
+
+}  // namespace
+
+void observe(bool enabled, uint32_t wanted_levels) {
+  switch_callbacks(enabled, wanted_levels);
+  if (!enabled) lose_sight_of_collectives();
 }
 
 }  // namespace tensortap::torch_adapter

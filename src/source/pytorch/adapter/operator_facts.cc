@@ -16,9 +16,22 @@ const tensortap_torch_tracker* describer = nullptr;
 
 bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
+constexpr std::string_view kFunctionalCollective = "_c10d_functional";
+
+bool waits_for_collective(std::string_view name) {
+  return starts_with(name, kFunctionalCollective) && name.find("::wait_tensor") != std::string_view::npos;
+}
+
+// c10d:: and what calls it without waiting: _c10d_functional:: and its twin for autograd.
+bool is_collective(std::string_view name) {
+  return starts_with(name, "c10d::") || (starts_with(name, kFunctionalCollective) && !waits_for_collective(name));
+}
+
 // Operators whose schema hides what they write; found by running PyTorch's own samples of every operator, of the oldest and of
 // newer releases. Whatever is not PyTorch's own may do the same.
 bool writes_undeclared(std::string_view operator_name, std::string_view argument) {
+  if (starts_with(operator_name, "c10d::")) return argument == "tensors" && !starts_with(operator_name, "c10d::send");
+  if (starts_with(operator_name, kFunctionalCollective)) return false;
   const bool own = starts_with(operator_name, "aten::") || starts_with(operator_name, "prims::") ||
                    starts_with(operator_name, "quantized::") || starts_with(operator_name, "fsdp::");
   return !own || argument == "running_mean" || argument == "running_var" || argument == "noise";
@@ -109,7 +122,7 @@ uint32_t flags_of(std::string_view name, const c10::FunctionSchema& schema) {
   if (name == "aten::lift_fresh" || name == "aten::lift") flags |= TENSORTAP_TORCH_OP_HOST_FILLED;
   const bool as_other_type = name == "aten::view" && schema.overload_name() == "dtype";
   if (holds(kRearranging, name) && !as_other_type) flags |= TENSORTAP_TORCH_OP_REARRANGES;
-  if (starts_with(name, "c10d::")) flags |= TENSORTAP_TORCH_OP_COLLECTIVE;
+  if (is_collective(name)) flags |= TENSORTAP_TORCH_OP_COLLECTIVE;
   return flags;
 }
 
@@ -171,7 +184,8 @@ void fill_from_schema(const c10::OperatorHandle& handle, OperatorFacts& facts) {
   facts.composite_on_device = composite && !has(DispatchKey::CUDA) && !has(DispatchKey::PrivateUse1);
   facts.autocast_on_cpu = has(DispatchKey::AutocastCPU);
   facts.autocast_on_device = has(DispatchKey::AutocastCUDA) || has(DispatchKey::AutocastPrivateUse1);
-  facts.collective = starts_with(facts.name, "c10d::");
+  facts.collective = is_collective(facts.name);
+  facts.waits = waits_for_collective(facts.name);
   facts.computes = computes_values(facts.name, flags_of(facts.name, schema));
   facts.only_moves = holds(kMoving, facts.name);
   facts.id = describe_schema(schema);

@@ -24,7 +24,8 @@ struct OperatorFacts {
   bool composite_on_device = false;
   bool autocast_on_cpu = false;  // autocast puts a wrapper in front of it
   bool autocast_on_device = false;
-  bool collective = false;
+  bool collective = false;       // returns before its outputs are complete
+  bool waits = false;            // for a collective, and writes nothing itself
   bool computes = false;         // makes values: no view, no allocation
   bool only_moves = false;       // copies or fills: what kernels do on the way
   bool reads_back = false;       // writes into arguments that it does not return

@@ -20,7 +20,7 @@ tensortap_torch_tensor describe(const at::Tensor& tensor, uint32_t slot, int32_t
 // The flags that describe() does not set: of an argument of a call, for which no tensor of a Python class stands.
 uint32_t role_of(const at::Tensor& tensor);
 
-// Calls visit(tensor, element) for each tensor of a value: itself, or those of a list or tuple.
+// Calls visit(tensor, element) for each tensor of a value: itself, or those of a list, of a list of lists, or of a tuple.
 template <class Visit>
 void for_each_tensor(const c10::IValue& value, Visit&& visit) {
   if (value.isTensor()) {
@@ -31,6 +31,10 @@ void for_each_tensor(const c10::IValue& value, Visit&& visit) {
   } else if (value.isList()) {
     int32_t element = 0;
     for (const c10::IValue& one : value.toListRef()) {
+      if (one.isTensorList()) {
+        for (const at::Tensor& tensor : one.toTensorList()) visit(tensor, element++);
+        continue;
+      }
       if (one.isTensor()) visit(one.toTensor(), element);
       ++element;
     }

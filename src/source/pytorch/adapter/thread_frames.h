@@ -4,6 +4,7 @@
 #define TENSORTAP_SOURCE_PYTORCH_ADAPTER_THREAD_FRAMES_H_
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
 #include <c10/util/intrusive_ptr.h>
 
 #include <cstdint>
@@ -39,17 +40,19 @@ struct Frame {
   std::vector<KeptArgument<at::Tensor>> written;  // that it does not return
   std::vector<KeptArgument<WeakTensor>> read;     // to be looked at when it ended; weak, so that nothing lives longer for us
   std::vector<KeptArgument<WeakTensor>> wrapped;  // arguments of a Python class, of a call that is looked through
+  std::vector<c10::IValue> works;                 // of a collective: what it waits for
 };
 
 // Calls begin and end strictly nested within a thread, so that a stack and a counter suffice.
 struct ThreadFrames {
-  bool busy = false;       // inside of our own work
-  uint32_t inside = 0;     // records below the innermost operator, which are not looked at
-  uint32_t operators = 0;  // operators on the stack
-  uint32_t apis = 0;       // calls of the level "api" on the stack
-  uint32_t graphs = 0;     // graphs that report their nodes themselves, by dump nodes
-  bool suspended = false;  // whether those switched off all callbacks of the thread
-  uint32_t depth = 0;      // frames of the stack in use; those above keep their memory for the next calls
+  bool busy = false;                // inside of our own work
+  uint32_t inside = 0;              // records below the innermost operator, which are not looked at
+  uint32_t operators = 0;           // operators on the stack
+  uint32_t apis = 0;                // calls of the level "api" on the stack
+  uint32_t graphs = 0;              // graphs that report their nodes themselves, by dump nodes
+  bool suspended = false;           // whether those switched off all callbacks of the thread
+  bool starts_collectives = false;  // unlike a thread that does their work
+  uint32_t depth = 0;               // frames of the stack in use; those above keep their memory for the next calls
   std::vector<Frame> stack;
   std::vector<tensortap_torch_tensor> tensors;  // scratch
   std::vector<tensortap_torch_tensor> shown;    // scratch, of arguments that are reported beside the returns
