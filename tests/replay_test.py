@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -63,6 +64,26 @@ def test_the_authors_own_graph_replays(name: str, tmp_path: Path) -> None:
     assert {kernel["type"] for kernel in summary["kernels"]} == excepted
     assert all(kernel["relative_l2"] < 1e-6 for kernel in summary["kernels"])
     assert summary["not_replayed"] == 0, summary["reasons"]
+
+
+def test_a_runtime_that_others_can_change_is_refused_and_not_replaced(tmp_path: Path) -> None:
+    library = tmp_path / "libonnxruntime.so.1.31.1"
+    shutil.copyfile(runtime(api.NEWEST), library)
+    library.chmod(0o644)
+    path, inputs = REAL["magika"]
+    dump = capture(api.model(path), inputs, tmp_path / "dump", runtime=library)
+    library.chmod(0o664)
+    done = command("replay", dump)
+    assert done.code == 3, done.out
+    assert done.out == ""
+    assert str(library) in done.err
+    assert "--runtime" in done.err
+    # What is asked for by name is its user's choice, and what is gone is replaced, which a warning says.
+    assert command("replay", dump, "--runtime", library).code == 0
+    library.unlink()
+    gone = command("replay", dump)
+    assert gone.code in (0, 1), gone.err
+    assert "the runtime that made the dump is not loaded" in gone.err
 
 
 def test_sequences_and_optionals_are_made_again(tmp_path: Path) -> None:

@@ -81,17 +81,18 @@ void on_replay_output(void* user, int64_t /*step*/, const tensortap_tensor* outp
 
 }  // namespace
 
-std::string recorded_library(const RuntimeOfDump& runtime, std::string& why) {
-  if (runtime.library.empty()) return "";
+Result<std::string> recorded_library(const RuntimeOfDump& runtime, std::string& why) {
+  if (runtime.library.empty()) return std::string();
   const std::string name = file_name(runtime.library);
   if (!name.starts_with("libonnxruntime.so")) {
     why = concat(quote(runtime.library), ", which the dump names as its runtime, is not called as ONNX Runtime is");
-    return "";
+    return std::string();
   }
   Result<std::string> trusted = trusted_code_file(runtime.library, "");
-  if (trusted.ok()) return *trusted;
+  if (trusted.ok()) return trusted;
   why = concat("the runtime that made the dump is not loaded: ", trusted.status().message());
-  return "";
+  if (trusted.status().code() == StatusCode::kUnsupported) return io_error(why + "; or name another with --runtime");
+  return std::string();
 }
 
 Result<std::unique_ptr<OnnxReplayRuntime>> OnnxReplayRuntime::open(const ReplayRuntimeOptions& options) {
@@ -111,7 +112,9 @@ Result<std::unique_ptr<OnnxReplayRuntime>> open_replay_runtime(ReplayRuntimeOpti
                                                                const Terminal& terminal) {
   const bool is_named = !options.runtime.empty();
   std::string why;
-  if (!is_named) options.runtime = recorded_library(maker, why);
+  if (!is_named) {
+    TENSORTAP_ASSIGN_OR_RETURN(options.runtime, recorded_library(maker, why));
+  }
   if (!why.empty()) terminal.warn(printable(why + "; --runtime names another"));
   auto runtime = OnnxReplayRuntime::open(options);
   if (!runtime.ok()) return io_error(runtime.status().message());

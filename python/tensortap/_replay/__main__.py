@@ -109,10 +109,10 @@ def _replay(arguments: argparse.Namespace) -> int:
     import torch
 
     from tensortap._dump import open as open_dump
-    from tensortap._replay.calls import calls_of, read_arguments
+    from tensortap._replay.calls import calls_of, other_devices, read_arguments
     from tensortap._replay.emit import emit
     from tensortap._replay.measure import replay
-    from tensortap._replay.rebuild import Tensors, other_devices
+    from tensortap._replay.rebuild import Tensors
 
     dump = open_dump(arguments.dump)
     recorded, here = _check_release(dump.manifest)

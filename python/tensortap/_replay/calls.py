@@ -172,3 +172,21 @@ def calls_of(dump: Dump, arguments: Arguments) -> Iterator[Call]:
             slots.setdefault(int(row["slot_index"]), {}).setdefault(int(row["element"]), int(number))
     if call is not None:
         yield call
+
+
+# Devices that calls named which were made on the processor instead.
+other_devices: set[str] = set()
+
+
+def device_here(name: str) -> str:
+    """Give the device that a call is made on: the processor, whatever the program ran on.
+
+    Parameters
+    ----------
+    name : str
+        Of the device that the dump names.
+    """
+    if not name.startswith("cpu"):
+        other_devices.add(name)
+        return "cpu"
+    return name

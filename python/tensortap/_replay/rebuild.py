@@ -12,7 +12,7 @@ import torch
 
 from tensortap._dump import Dump
 from tensortap._error import Error
-from tensortap._replay.calls import Call
+from tensortap._replay.calls import Call, device_here
 from tensortap._tensors import DTYPES
 
 HAS_DATA, UNWRITTEN = 1, 32
@@ -196,10 +196,6 @@ def number_or_object(value: Any, name: str) -> Any:
     return value
 
 
-# Devices that calls named which were made on the processor instead.
-other_devices: set[str] = set()
-
-
 def plain_argument(value: Any, argument: Any) -> Any:
     """Make an argument that is no tensor.
 
@@ -213,13 +209,9 @@ def plain_argument(value: Any, argument: Any) -> Any:
     kind = str(argument.type)
     made = number_or_object(value, argument.name)
     if "Device" in kind and isinstance(made, str):
-        device = torch.device(made)
-        if device.type == "meta":
+        if made.startswith("meta"):
             raise SkippedError(f"it ran on the device {made}")
-        if device.type == "cpu":
-            return device
-        other_devices.add(made)
-        return torch.device("cpu")
+        return torch.device(device_here(made))
     if isinstance(made, str) and "str" not in kind:
         if made in _NUMBERS:
             return _NUMBERS[made]
