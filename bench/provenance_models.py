@@ -110,6 +110,18 @@ def dense_of_three_dimensions() -> Any:
     return graph_model(nodes, FLOAT, [2, 5, 8], [2, 5, 16], weights)
 
 
+def transposed_factors() -> Any:
+    """Make two products, each of which reads a factor that a node transposes."""
+    nodes = [
+        node("Relu", ["x"], ["r"], name="relu"),
+        node("Transpose", ["r"], ["t"], name="turn1", perm=[0, 2, 1]),
+        node("MatMul", ["x", "t"], ["m"], name="mm1"),
+        node("Transpose", ["x"], ["u"], name="turn2", perm=[0, 2, 1]),
+        node("MatMul", ["u", "m"], ["y"], name="mm2"),
+    ]
+    return graph_model(nodes, FLOAT, [2, 4, 5], [2, 5, 4], Weights())
+
+
 def transformer_block() -> Any:
     """Make a dense layer with Gelu, a sum and a normalisation, fused into kernels of ONNX Runtime's own."""
     weights = Weights()
@@ -248,6 +260,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "fp16, nodes without names": lambda: unnamed(half_convolution),
     "MatMul and Add, 3 dimensions": dense_of_three_dimensions,
     "MatMul and Add, names that mislead": lambda: renamed(dense_of_three_dimensions, DENSE_LIES),
+    "transposed factors": transposed_factors,
     "transformer block": transformer_block,
     "QDQ": quantised,
     "QDQ, convolution with Relu": lambda: quantised(relu=True),

@@ -100,6 +100,12 @@ def test_a_dense_layer_of_three_dimensions_is_the_gemm_and_not_the_reshape(tmp_p
     assert all(op["inserted"] and not op["originals"] for op in ops if op["type"] == "Reshape")
 
 
+def test_a_product_that_transposes_a_factor_implements_the_transpose(tmp_path: Path) -> None:
+    ops = described("transposed factors", tmp_path)
+    assert originals_of(ops, "FusedMatMul") == [["turn1", "mm1"], ["turn2", "mm2"]]
+    assert originals_of(ops, "Transpose") == []
+
+
 def test_quantised_kernels_end_with_the_node_that_quantises(tmp_path: Path) -> None:
     ops = described("QDQ", tmp_path)
     assert [originals[-1] for originals in originals_of(ops, "QLinearConv")] == ["cq"]

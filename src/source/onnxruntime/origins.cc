@@ -1,9 +1,13 @@
 #include "source/onnxruntime/origins.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
+#include "base/json.h"
+#include "base/text.h"
 #include "source/onnxruntime/fusion_rules.h"
+#include "source/onnxruntime/node_attributes.h"
 #include "source/onnxruntime/ort_interface.h"
 #include "source/onnxruntime/value_match.h"
 
@@ -18,6 +22,44 @@ const Node* behind_identities(const Node* node, const GraphView& author, const s
     node = before;
   }
   return node;
+}
+
+// Whether a product reads one of its factors transposed, by an attribute of its own.
+bool reads_transposed(const Json& attributes, size_t slot) {
+  constexpr std::array<std::string_view, 2> kFlags = {"trans", "transBatch"};
+  return std::ranges::any_of(kFlags, [&](std::string_view flag) {
+    const auto found = attributes.find(concat(flag, slot == 0 ? "A" : "B"));
+    return found != attributes.end() && found->is_number() && *found != 0;
+  });
+}
+
+// Adds the author's Transposes between `value` and `read`, which one of his nodes reads, where these lead from one to the other.
+void add_transposes(const GraphView& author, std::string_view value, std::string_view read, std::vector<const Node*>& nodes) {
+  std::vector<const Node*> found;
+  while (read != value) {
+    const Node* maker = author.producer(read);
+    if (maker == nullptr || maker->type != "Transpose" || maker->inputs.empty()) return;
+    found.push_back(maker);
+    read = maker->inputs[0];
+  }
+  for (const Node* one : found) {
+    if (std::ranges::find(nodes, one) == nodes.end()) nodes.push_back(one);
+  }
+}
+
+// A transposition keeps the elements, so it is not between what a product reads and what it makes unless the product does it itself.
+void add_absorbed_transposes(const Node& node, const GraphMatch& match, std::vector<const Node*>& nodes) {
+  if (node.type != "FusedMatMul" && node.type != "Gemm") return;
+  const Json attributes = attributes_of(node);
+  const std::vector<const Node*> makers = nodes;
+  for (size_t slot = 0; slot < std::min<size_t>(node.inputs.size(), 2); ++slot) {
+    const std::string_view value = match.find(node.inputs[slot]).value;
+    if (value.empty() || !reads_transposed(attributes, slot)) continue;
+    for (const Node* maker : makers) {
+      for (const std::string_view read : maker->inputs) add_transposes(match.earlier(), value, read, nodes);
+    }
+  }
+  std::ranges::sort(nodes, {}, &Node::index);
 }
 
 class OriginTracer {
@@ -66,6 +108,7 @@ class OriginTracer {
     } else {
       return origin;
     }
+    add_absorbed_transposes(node, match, origin.nodes);
     std::erase(origin.nodes, &maker);
     origin.nodes.push_back(&maker);
     origin.last = behind_identities(&maker, match.earlier(), origin.nodes);
