@@ -6,7 +6,6 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "layout/layout.h"
 #include "read/restored_dump.h"
 #include "registry/registry.h"
 

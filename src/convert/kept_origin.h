@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "layout/layout.h"
 #include "stats/histogram.h"
 #include "trace/dump_index.h"
 #include "trace/record_row.h"

@@ -53,7 +53,7 @@ PyObject* checked_call(PyObject* self, PythonArguments arguments, ptrdiff_t coun
 
 template <PyObject* (*kFunction)(PyObject*, PythonArguments, ptrdiff_t), ptrdiff_t kCount>
 constexpr PyMethodDef python_method(const char* name) {
-  return {name, checked_call<kFunction, kCount>, kPythonFastCall, nullptr};
+  return {name, {checked_call<kFunction, kCount>}, kPythonFastCall, nullptr};
 }
 
 // A text of a tuple. False with an exception set when there is none.
