@@ -24,9 +24,9 @@ uint64_t mixed_in(uint64_t hash, uint64_t value) {
   return hash ^ (hash >> 29);
 }
 
-// Sums differ in their last bits between kinds of processors; extremes and counts do not.
 bool allocates(std::string_view type) { return type.find("empty") != std::string_view::npos || type.starts_with("resize"); }
 
+// Sums differ in their last bits between kinds of processors; extremes and counts do not.
 uint64_t content_of(const RecordRow& row) {
   uint64_t hash = mixed_in(row.numel, row.dtype);
   if (row.digest_kind != 0) {
@@ -151,8 +151,7 @@ void JobCells::add(const OpenRankDump& open, uint32_t first, uint32_t last) {
     if (is_unwritten && allocates(job_.ops()[job_op].type)) continue;
     const CellRole role = roles.role_of(row);
     if (!roles.is_wanted(row, role)) continue;
-    const bool has_l2 =
-        !is_unwritten && is_floating(static_cast<DType>(row.dtype)) && (row.stats.valid & kStatL2) != 0 && std::isfinite(row.stats.l2);
+    const bool has_l2 = is_floating(static_cast<DType>(row.dtype)) && (row.stats.valid & kStatL2) != 0 && std::isfinite(row.stats.l2);
     cells_.push_back({{step, job_op, row.call, slot_of(row)},
                       place,
                       0,
@@ -164,7 +163,8 @@ void JobCells::add(const OpenRankDump& open, uint32_t first, uint32_t last) {
                       is_varied(row),
                       row.numel == 1,
                       roles.is_shard(row),
-                      is_input(row) && roles.has_outputs()});
+                      is_input(row) && roles.has_outputs(),
+                      !is_unwritten});
   }
 }
 

@@ -51,6 +51,7 @@ struct RankCell {
   bool is_single = false;  // one element
   bool is_shard = false;   // its op works on shards, as its source says
   bool is_read = false;    // an input, which stands beside the output that made it
+  bool is_written = true;  // otherwise a view of memory that nothing wrote to yet: its op ran, what it holds says nothing
 };
 
 struct CellSlot {

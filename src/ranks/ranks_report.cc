@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -134,12 +135,7 @@ class JobQuestions {
         if (goes_on(done++, all)) cells_.add(open, first, last);
       });
       cells_.each([this](std::span<const RankCell> cells) {
-        if (!paths_.has_stages()) {
-          const std::vector<double> distances = distances_from_median(cells);
-          apart_.add(cells, distances);
-          map_.add(cells, distances);
-        }
-        replicas_.add(cells);
+        std::ranges::all_of(cells, &RankCell::is_written) ? compare(cells) : compare(written_of(cells));
         paths_.add(cells);
       });
     }
@@ -149,6 +145,20 @@ class JobQuestions {
   }
 
  private:
+  static std::vector<RankCell> written_of(std::span<const RankCell> cells) {
+    std::vector<RankCell> written;
+    std::ranges::copy_if(cells, std::back_inserter(written), &RankCell::is_written);
+    return written;
+  }
+  void compare(std::span<const RankCell> cells) {
+    if (cells.empty()) return;
+    if (!paths_.has_stages()) {
+      const std::vector<double> distances = distances_from_median(cells);
+      apart_.add(cells, distances);
+      map_.add(cells, distances);
+    }
+    replicas_.add(cells);
+  }
   bool goes_on(size_t done, size_t all) {
     has_ended_ = has_ended_ || !progress_(done, all);
     return !has_ended_;
