@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/name_list.h"
 #include "base/text.h"
 #include "cli/member_text.h"
 #include "cli/table.h"
@@ -41,16 +42,13 @@ std::string own_text(const Json& own) {
 }
 
 // "Sqrt.52:out0 (Sqrt)"
-std::string named_text(const Json& place, const char* name = "b") {
-  return fmt::format("{} ({})", member_text(place, name), member_text(place, "type"));
-}
+std::string named_text(const Json& place) { return fmt::format("{} ({})", member_text(place, "b"), member_text(place, "type")); }
 
 // The first of them, and how many more there are.
-std::string first_names(const Json& list, const char* name) {
+std::string first_names(const Json& list) {
   std::vector<std::string> names;
-  for (size_t i = 0; i < list.size() && i < kMostNamed; ++i) names.push_back(named_text(list[i], name));
-  if (list.size() > kMostNamed) names.push_back(fmt::format("and {} more", list.size() - kMostNamed));
-  return join(names, ", ");
+  for (const Json& one : list) names.push_back(named_text(one));
+  return name_list(std::move(names), kMostNamed);
 }
 
 class Printer {
@@ -170,8 +168,7 @@ class Printer {
     const uint64_t heirs = number(summary_, "inherited");
     const uint64_t unknown = number(summary_, "unknown");
     if (born.empty() && heirs == 0 && unknown == 0) return;
-    std::string text =
-        fmt::format("{} {}{}{}", born.size(), born.size() == 1 ? "op" : "ops", born.empty() ? "" : ": ", first_names(born, "b"));
+    std::string text = fmt::format("{} {}{}{}", born.size(), born.size() == 1 ? "op" : "ops", born.empty() ? "" : ": ", first_names(born));
     if (heirs > 0) text += fmt::format("; {} {}", heirs, heirs == 1 ? "other inherits" : "others inherit");
     if (const Json& growth = summary_.at("largest_growth"); !growth.is_null()) {
       text += fmt::format(" (largest growth {} times, {})", error_text(growth.at("growth")), named_text(growth));

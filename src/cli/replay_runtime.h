@@ -22,8 +22,8 @@ struct ReplayRuntimeOptions {
 };
 
 // The library that a dump names as its own, where it may be loaded: it is there, is called as ONNX Runtime's libraries are, and nobody else
-// could have put it there (base/code_file.h). "" where the dump names none, and where that is not there or is called otherwise, which `why`
-// says. Errors: kIo where others can change it: another runtime would answer another question than the one that was asked.
+// could have put it there (base/code_file.h). "" where the dump names none, and where that does not exist or has another name: `why`
+// reports it. Errors: kIo where others can change it: another runtime would answer another question than the one that was asked.
 Result<std::string> recorded_library(const RuntimeOfDump& runtime, std::string& why);
 
 bool is_of_onnxruntime(const RuntimeOfDump& runtime);
@@ -42,9 +42,8 @@ class OnnxReplayRuntime : public ReplayRuntime {
   std::string source_;
 };
 
-// The runtime of the options, or where they name none the one that made a dump, or where that is not there any other that is found; stderr
-// says which, where it is another. Errors: kIo when there is no usable one, or others can
-// change the one that made the dump.
+// The runtime of the options; where they name none, the one that made a dump; where that does not exist any more, any other that is found,
+// which stderr names. Errors: kIo when there is no usable one, or when others can change the one that made the dump.
 Result<std::unique_ptr<OnnxReplayRuntime>> open_replay_runtime(ReplayRuntimeOptions options, const RuntimeOfDump& maker,
                                                                const Terminal& terminal);
 

@@ -1,13 +1,14 @@
 #include "compare/culprit_text.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/counted.h"
+#include "base/name_list.h"
 #include "base/text.h"
 #include "compare/comparison_json.h"
 #include "compare/region.h"
@@ -68,12 +69,8 @@ void add_region(std::vector<std::string>& details, std::string_view side, const 
   const std::vector<OpId> ops = region_ops(table, rows);
   if (ops.empty()) return;
   std::vector<std::string> names;
-  for (size_t i = 0; i < std::min(ops.size(), kMostNamedOps); ++i) {
-    const OpInfo& op = table.dump().ops()[ops[i]];
-    names.push_back(concat(op.name, " (", op.type, ")"));
-  }
-  if (ops.size() > kMostNamedOps) names.push_back(concat("and ", ops.size() - kMostNamedOps, " more"));
-  details.push_back(concat("only ", side, " has ", counted(ops.size(), "op"), " before it: ", join(names, ", ")));
+  for (const OpId id : ops) names.push_back(concat(table.dump().ops()[id].name, " (", table.dump().ops()[id].type, ")"));
+  details.push_back(concat("only ", side, " has ", counted(ops.size(), "op"), " before it: ", name_list(std::move(names), kMostNamedOps)));
 }
 
 void add_culprit(std::vector<std::string>& details, const DumpComparison& comparison, const ComparedValue& culprit) {

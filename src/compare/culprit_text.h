@@ -14,7 +14,7 @@ namespace tensortap {
 std::string culprit_text(const DumpComparison& comparison);
 
 // What else is known where the programs part, a sentence without a full stop each: attributes that differ, what is clipped, the ops that
-// one program alone has, where shapes begin to differ, and further values with a finding of their own. Empty where nothing is outside.
+// one program alone has, where shapes begin to differ, and further values that rounding does not explain. Empty where nothing is outside.
 std::vector<std::string> culprit_details(const DumpComparison& comparison);
 
 // "inputs differ in shape: x [1,7,32] in A, [3,7,32] in B"; "" where no input that the programs are given has another shape.

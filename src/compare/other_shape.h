@@ -19,8 +19,8 @@ struct OtherShape {
   bool given = false;  // an input or a weight
 };
 
-// Of the rows on the way to one value that have no partner: the first of B, in the order of execution, whose value in A is called alike and
-// has another number of elements. Programs whose inputs have no names show by it that they were given other inputs.
+// `between_a` and `between_b` are the rows on the way to one value that have no partner. Returns the first of B, in the order of execution,
+// whose value in A has the same name and another number of elements: programs whose inputs have no names show so that these differ.
 std::optional<OtherShape> first_other_shape(const PairingKeys& keys_a, const std::vector<uint32_t>& between_a, const PairingKeys& keys_b,
                                             std::vector<uint32_t> between_b);
 

@@ -176,7 +176,7 @@ class DumpCopy {
   LayoutWriter* writer_ = nullptr;
   std::set<OpId> has_inputs_;
   std::vector<KeptRecord> kept_;
-  std::vector<ConvertFailure> beside_;  // records that the tree has no place for and that nothing is lost of
+  std::vector<ConvertFailure> beside_;  // records that the tree cannot store, which are whole beside it
   size_t without_file_ = 0;             // records with values
   size_t done_ = 0;
 };

@@ -23,7 +23,7 @@ struct FollowedMethod {
   PyObject* after = nullptr;
 };
 
-// By what the built-in function is bound to, or by the function itself. With the GIL.
+// The key is the object that the built-in function is bound to, or the function itself. With the GIL.
 std::unordered_map<PyObject*, std::unique_ptr<FollowedMethod>>& followed_methods() {
   static auto& methods = *new std::unordered_map<PyObject*, std::unique_ptr<FollowedMethod>>;
   return methods;

@@ -15,10 +15,10 @@ namespace tensortap {
 //
 // The function for Python's side: follow(function, before, after) -> what to put into the place of the function. Each call of it calls
 // `before` with its arguments. That gives
-//   None          the call goes on as if nobody had followed it;
+//   None          the call goes on as without us;
 //   (token, self) the call goes on, with `self` as its first argument unless that is None; then after(token, exception or None) is called;
 //   ()            the call is made already, and returns None.
-// Exceptions that `before` and `after` raise are dropped, but for those that end a program.
+// Exceptions that `before` and `after` raise are dropped, except for those that end a program.
 //
 // And follow_in_place(function, before, after) for a Python function whose calls are all written f(*arguments): it stays the object that it
 // is. `before` gets no arguments then, and gives None or (token, None).

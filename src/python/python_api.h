@@ -19,7 +19,7 @@ struct PyObject {
 
 struct PyMethodDef {
   const char* name;
-  union {  // the flags say which
+  union {  // `flags` tells which
     PyObject* (*function)(PyObject* self, PyObject* const* arguments, ptrdiff_t count);
     PyObject* (*tuple_function)(PyObject* self, PyObject* arguments, PyObject* named);
   };

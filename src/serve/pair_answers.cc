@@ -176,14 +176,17 @@ Json comparison_sentences(const ServedComparison& comparison) {
   }
   const ComparedPairs& pairs = **done;
   const ComparisonSummary& summary = pairs.comparison().summary();
+  const std::string inputs = other_inputs_text(pairs.comparison());
   if (summary.culprit) {
     const ComparedValue& culprit = *summary.culprit;
     Json sentence = place_sentence(pairs, {culprit.row_a, culprit.row_b, culprit.error, std::nullopt, 0}, "compare", "");
     std::vector<std::string> known = culprit_details(pairs.comparison());
     known.insert(known.begin(), culprit_text(pairs.comparison()));
-    if (std::string inputs = other_inputs_text(pairs.comparison()); !inputs.empty()) known.push_back(std::move(inputs));
+    if (!inputs.empty()) known.push_back(inputs);
     sentence["text"] = concat("The programs part in ", join(known, "; "), ".");
     list.push_back(std::move(sentence));
+  } else if (!inputs.empty()) {
+    add(concat("The ", inputs, "."), "#pairs");
   } else if (summary.first_outside.row_b != kNoRow) {
     list.push_back(place_sentence(pairs, summary.first_outside, "compare", "The first difference outside of the tolerance is of "));
   }

@@ -187,7 +187,7 @@ class SessionMaker:
 
 
 class _QuietWarnings:
-    """The module ``warnings``, for the others: what this thread warns of is dropped."""
+    """The module ``warnings`` for the other threads: the warnings of this one are dropped."""
 
     def __init__(self, plain: Any) -> None:
         self._plain = plain

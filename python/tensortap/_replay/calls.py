@@ -184,7 +184,7 @@ def device_here(name: str) -> str:
     Parameters
     ----------
     name : str
-        Of the device that the dump names.
+        The device that the dump names.
     """
     if not name.startswith("cpu"):
         other_devices.add(name)
