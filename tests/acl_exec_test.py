@@ -64,6 +64,22 @@ def test_each_model_has_a_dump_where_a_tree_holds_one(program: Path, tmp_path: P
     assert set(second["op"]) == set(first["op"]), "equal models have equal ops"
 
 
+def test_dumps_that_the_program_asks_for_later_are_listed(program: Path, tmp_path: Path) -> None:
+    model = small_model(tmp_path / "one.onnx")
+    for name in ("own", "other"):
+        (tmp_path / name).mkdir()
+    own = [write_config(tmp_path / f"{name}.json", dump_path=str(tmp_path / name), dump_list=[{}]) for name in ("own", "other")]
+    words = ("init", "-", "initdump", "setdump", own[0], "load", model, "run", "1", "1", "1", "setdump", own[1], "load", model)
+    done = tensortap("exec", "--out", tmp_path / "dump", "--summary", tmp_path / "summary.json", "--", program, *words, "end")
+    assert done.code == 0, done.err
+    assert "nothing was captured for `tensortap exec`" in done.err
+    assert "asks for dumps by its own calls" in done.err
+    for name in ("own", "other"):
+        assert f"the program wrote a dump by its own calls: {tmp_path / name}" in done.err
+    assert json.loads((tmp_path / "summary.json").read_text())["own_dumps"] == [str(tmp_path / "other"), str(tmp_path / "own")]
+    assert len(time_folders(tmp_path / "own")) == 1
+
+
 def test_a_dump_of_the_programs_own_gives_way_and_that_is_said(program: Path, tmp_path: Path) -> None:
     model = small_model(tmp_path / "one.onnx")
     for name in ("own", "asked"):

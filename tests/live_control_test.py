@@ -210,6 +210,36 @@ def test_an_idle_session_of_onnx_runtime_is_captured_from_the_next_run_on(tmp_pa
     assert [change["step"] for change in running.dump.run["changes"]] == [first]
 
 
+def test_changes_that_are_asked_for_before_a_step_begins_are_all_taken(tmp_path: Path) -> None:
+    pause = '    while step == 3 and not os.path.exists("go"):\n        time.sleep(0.05)\n    y = session'
+    program = inference(tmp_path)
+    program.write_text(INFERENCE.replace("    y = session", pause))
+    with started(tmp_path, sys.executable, program, options=["--idle"]) as running:
+        running.sessions()
+        running.wait_for(2)
+        for words in (["--types", "Softmax", "--stats"], ["--slots", "both"], ["--steps", "now..+1"]):
+            waiting = running.tensortap("set", "dump", *words, "--wait", "0.1")
+            assert (waiting.code, waiting.out) == (1, ""), waiting.err
+        (tmp_path / "go").touch()
+        running.wait_for(8)
+        done = running.end()
+    assert done.code == 0, done.err
+    assert names_by_step(running.dump) == {3: {"relu_1", "softmax_1"}, 4: {"relu_1", "softmax_1"}}
+    changes = running.dump.run["changes"]
+    assert [(change["step"], sorted(change["asked"])) for change in changes] == [(3, ["config"]), (3, ["config"]), (3, ["steps"])]
+
+
+@needs_torch
+def test_a_selection_that_matches_nothing_so_far_is_said(tmp_path: Path) -> None:
+    program = training(tmp_path)
+    with started(tmp_path, PYTHON, program, options=["--idle"]) as running:
+        running.sessions()
+        done = running.tensortap("set", "dump", "--ops", "nrm", "--wait", "60")
+        assert done.code == 0, done.err
+        assert 'so far the regular expression "nrm" (--ops) matches no op.' in done.err
+        assert running.end().code == 0
+
+
 def test_what_cannot_change_is_refused_with_the_reason(tmp_path: Path) -> None:
     program = inference(tmp_path)
     with started(tmp_path, sys.executable, program) as running:

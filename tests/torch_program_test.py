@@ -125,6 +125,15 @@ def test_mindspore_iterations_are_optimizer_steps(tmp_path: Path) -> None:
     assert (tree / "rank_0/execution_order/ms_execution_order_graph_0.csv").exists()
 
 
+def test_mindspore_names_do_not_depend_on_the_iterations(tmp_path: Path) -> None:
+    names = {}
+    for iteration in ("all", "2"):
+        (tmp_path / iteration).mkdir()
+        tree = mindspore(tmp_path / iteration, TRAINING, iteration=iteration)
+        names[iteration] = {path.name.split(".")[1] for path in (tree / "rank_0/Net/0/2").glob("*.npy")}
+    assert names["all"] == names["2"] and any("-op" in name for name in names["2"])
+
+
 def test_mindspore_kernels_and_statistics(tmp_path: Path) -> None:
     tree = mindspore(tmp_path, TRAINING, dump_mode=1, kernels=["relu"], saved_data="statistic", iteration="2")
     lines = (tree / "rank_0/Net/0/2/statistic.csv").read_text().splitlines()

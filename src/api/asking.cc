@@ -19,7 +19,7 @@ void follow_config(CaptureSession& session, ConfigFollower& follower) {
   Result<std::optional<CaptureSpec>> next = follower.look();
   if (next.ok() && !next->has_value()) return;
   const std::string path = quote(session.options().spec.follow.path);  // as JSON has it
-  const Status status = next.ok() ? session.replace_plan(**std::move(next), {"the config that is followed", path}) : next.status();
+  const Status status = next.ok() ? session.replace_plan(**std::move(next), {{"the config that is followed", path}}) : next.status();
   if (!status.ok()) say(concat("the capture goes on as before: ", status.message()));
 }
 

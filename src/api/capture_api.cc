@@ -277,7 +277,7 @@ int tensortap_replace_plan(tensortap_session* session, const char* config, const
   return guarded<int>(open, TENSORTAP_INTERNAL, [&] {
     auto spec = tensortap::spec_of(config, config_name);
     const tensortap::PlanChange change{"the program", ""};
-    return tensortap::report_status(spec.ok() ? open->replace_plan(*std::move(spec), change) : spec.status(), message, capacity);
+    return tensortap::report_status(spec.ok() ? open->replace_plan(*std::move(spec), {change}) : spec.status(), message, capacity);
   });
 }
 

@@ -10,6 +10,7 @@ namespace tensortap {
 namespace {
 
 constexpr std::string_view kNow = "now";
+constexpr size_t kMostBefore = 100;
 constexpr int64_t kLastStep = std::numeric_limits<int64_t>::max();
 constexpr std::string_view kHowToSteps = "; write steps such as now..+3, now.., 120-140 or all";
 
@@ -39,11 +40,19 @@ Status read_member(const std::string& key, const Json& value, const std::string&
     return read_flag(value, name, key, request.flush);
   } else if (key == "snapshot") {
     return read_flag(value, name, key, request.snapshot);
-  } else {
-    const std::vector<std::string> known = {"seq", "config", "steps", "on", "flush", "snapshot"};
+  } else if (key != "before") {
+    const std::vector<std::string> known = {"seq", "config", "steps", "on", "flush", "snapshot", "before"};
     return wrong(name, concat(quote(key), ": unknown key.", did_you_mean(key, known)));
   }
   return {};
+}
+
+Result<ControlRequest> read_request(const Json& json, const std::string& name) {
+  if (!json.is_object()) return wrong(name, "must be an object such as {\"seq\": 1, \"on\": true}");
+  ControlRequest request;
+  for (const auto& [key, value] : json.items()) TENSORTAP_RETURN_IF_ERROR(read_member(key, value, name, request));
+  if (!request.changes_plan() && !request.flush && !request.snapshot) return wrong(name, "asks for nothing");
+  return request;
 }
 
 // "now", "now..", "now..+3", "now..40"; anything else as configs have it.
@@ -102,10 +111,16 @@ uint64_t sequence_of(std::string_view text) {
 
 Result<ControlRequest> parse_control(std::string_view text, const std::string& name) {
   TENSORTAP_ASSIGN_OR_RETURN(const Json json, parse_json(text, name));
-  if (!json.is_object()) return wrong(name, "must be an object such as {\"seq\": 1, \"on\": true}");
-  ControlRequest request;
-  for (const auto& [key, value] : json.items()) TENSORTAP_RETURN_IF_ERROR(read_member(key, value, name, request));
-  if (!request.changes_plan() && !request.flush && !request.snapshot) return wrong(name, "asks for nothing");
+  TENSORTAP_ASSIGN_OR_RETURN(ControlRequest request, read_request(json, name));
+  const auto before = json.find("before");
+  if (before == json.end()) return request;
+  if (!before->is_array() || before->size() > kMostBefore) {
+    return wrong(name, concat("before must be a list of at most ", kMostBefore, " requests"));
+  }
+  for (const Json& earlier : *before) {
+    TENSORTAP_ASSIGN_OR_RETURN(ControlRequest read, read_request(earlier, name));
+    request.before.push_back(std::move(read));
+  }
   return request;
 }
 

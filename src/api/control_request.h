@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "plan/capture_spec.h"
@@ -19,7 +20,8 @@ struct ControlRequest {
   std::string steps;   // also relative to the step that takes it up: "now", "now..", "now..+3", "now..40"
   std::optional<bool> on;
   bool flush = false;
-  bool snapshot = false;  // the last ops that are kept in memory
+  bool snapshot = false;                    // the last ops that are kept in memory
+  std::vector<ControlRequest> before = {};  // requests that were not answered when this one was made, oldest first; they have none before
   [[nodiscard]] bool changes_plan() const { return !config.empty() || !steps.empty() || on.has_value(); }
   [[nodiscard]] std::string plan_text() const;  // that part of it, in JSON
 };

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -40,51 +41,90 @@ void SessionControl::read() {
   request_.reset();
   waits_for_step_.store(false, std::memory_order_relaxed);
   const Result<std::string> text = read_owned_file(join_path(files_->folder(), kControlFile), ::geteuid());
-  if (!text.ok()) return answer(0, text.status(), std::nullopt);
+  if (!text.ok()) return answer({{0, text.status()}}, std::nullopt);
   Result<ControlRequest> request = parse_control(*text, std::string(kControlFile));
-  if (!request.ok()) return answer(sequence_of(*text), request.status(), std::nullopt);
+  if (!request.ok()) return answer({{sequence_of(*text), request.status()}}, std::nullopt);
   request_ = *std::move(request);
+  // It may have been answered after the file was written.
+  std::erase_if(request_->before, [this](const ControlRequest& earlier) { return earlier.seq <= last_answered_; });
 }
 
 void SessionControl::take(std::optional<int64_t> step) {
-  const bool needs_step = request_->changes_plan();
+  const bool needs_step = request_->changes_plan() || std::ranges::any_of(request_->before, &ControlRequest::changes_plan);
   // While two plans are in use, a third would begin later than it says.
   if (needs_step && (!step.has_value() || !session_.takes_plan_at_once())) {
     waits_for_step_.store(true, std::memory_order_relaxed);
     return;
   }
   waits_for_step_.store(false, std::memory_order_relaxed);
-  const ControlRequest request = *std::exchange(request_, std::nullopt);
+  ControlRequest last = *std::exchange(request_, std::nullopt);
+  std::vector<ControlRequest> requests = std::exchange(last.before, {});
+  requests.push_back(std::move(last));
+  Outcomes outcomes;
+  for (const ControlRequest& request : requests) outcomes.emplace_back(request.seq, Status());
   std::optional<int64_t> number;
-  if (needs_step) number = *step + session_.options().spec.first_step;
-  const Status status = carry_out(request, number);
-  answer(request.seq, status, status.ok() && session_.is_on() ? number : std::nullopt);
+  if (session_.state().is_off_for(SessionProblems::kOffForGood)) {
+    for (auto& [seq, status] : outcomes) {
+      status = unsupported(concat("the capture has switched itself off: ", session_.state().first_error().message()));
+    }
+  } else {
+    if (needs_step) change_plan(requests, number.emplace(*step + session_.options().spec.first_step), outcomes);
+    for (size_t i = 0; i < requests.size(); ++i) {
+      if (outcomes[i].second.ok()) outcomes[i].second = write_out(requests[i]);
+    }
+  }
+  answer(outcomes, outcomes.back().second.ok() && session_.is_on() ? number : std::nullopt);
 }
 
-Status SessionControl::carry_out(const ControlRequest& request, std::optional<int64_t> step) {
-  if (session_.state().is_off_for(SessionProblems::kOffForGood)) {
-    return unsupported(concat("the capture has switched itself off: ", session_.state().first_error().message()));
+void SessionControl::change_plan(std::span<const ControlRequest> requests, int64_t step, Outcomes& outcomes) {
+  CaptureSpec next = session_.asked();
+  std::vector<PlanChange> changes;
+  std::vector<size_t> taken;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (!requests[i].changes_plan()) continue;
+    Result<CaptureSpec> changed = changed_spec(requests[i], next, step);
+    outcomes[i].second = changed.status();
+    if (!changed.ok()) continue;
+    next = *std::move(changed);
+    changes.push_back({"tensortap set", requests[i].plan_text()});
+    taken.push_back(i);
   }
-  if (step.has_value()) {
-    TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec next, changed_spec(request, session_.asked(), *step));
-    TENSORTAP_RETURN_IF_ERROR(session_.replace_plan(std::move(next), {"tensortap set", request.plan_text()}));
-  }
+  if (taken.empty()) return;
+  const Status status = session_.replace_plan(std::move(next), std::move(changes));
+  for (const size_t i : taken) outcomes[i].second = status;
+  // One that cannot be done does not take the last one with it.
+  if (status.ok() || taken.size() == 1 || taken.back() + 1 != requests.size()) return;
+  Outcomes alone = {outcomes.back()};
+  change_plan(requests.last(1), step, alone);
+  outcomes.back() = alone.front();
+}
+
+Status SessionControl::write_out(const ControlRequest& request) {
   if (request.snapshot && !session_.write_last_ops()) {
     return unsupported("snapshot: this session keeps no last ops in memory; start it with a config that has \"limits\": {\"ring_ops\": N}");
   }
   return request.flush || request.snapshot ? session_.flush() : Status();
 }
 
-void SessionControl::answer(uint64_t seq, const Status& status, std::optional<int64_t> from_step) {
+void SessionControl::answer(const Outcomes& outcomes, std::optional<int64_t> from_step) {
   const SessionCounts counts = session_.counts();
   const bool on = session_.is_on() && !session_.asked().idle;
   files_->update(counts, on);
   Json reply = counts_to_json(counts);
+  const auto reason = [](const Status& status) { return status.ok() ? Json(nullptr) : Json(status.message()); };
+  const auto& [seq, status] = outcomes.back();
+  last_answered_ = std::max(last_answered_, seq);
   reply["seq"] = seq;
   reply["accepted"] = status.ok();
-  reply["reason"] = status.ok() ? Json(nullptr) : Json(status.message());
+  reply["reason"] = reason(status);
   reply["from_step"] = from_step.has_value() ? Json(*from_step) : Json(nullptr);
   reply["on"] = on;
+  reply["unmatched"] = from_step.has_value() ? Json(session_.unmatched()) : Json::array();
+  reply["before"] = Json::array();
+  for (size_t i = 0; i + 1 < outcomes.size(); ++i) {
+    const auto& [earlier, outcome] = outcomes[i];
+    reply["before"].push_back({{"seq", earlier}, {"accepted", outcome.ok()}, {"reason", reason(outcome)}});
+  }
   if (Status written = files_->write_reply(to_json_text(reply) + "\n"); !written.ok()) {
     session_.state().add_note(concat("`tensortap set` could not be answered: ", written.message()));
   }

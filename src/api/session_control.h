@@ -10,7 +10,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "api/control_request.h"
 #include "api/session_files.h"
@@ -47,8 +49,13 @@ class SessionControl {
   [[nodiscard]] bool has_changed();
   void read();
   void take(std::optional<int64_t> step);
-  Status carry_out(const ControlRequest& request, std::optional<int64_t> step);
-  void answer(uint64_t seq, const Status& status, std::optional<int64_t> from_step);
+  // What became of each request of a control file, in their order.
+  using Outcomes = std::vector<std::pair<uint64_t, Status>>;
+  // Gives the session one plan with what all of them ask for, at this step.
+  void change_plan(std::span<const ControlRequest> requests, int64_t step, Outcomes& outcomes);
+  Status write_out(const ControlRequest& request);
+  // The last outcome is that of the request that is answered.
+  void answer(const Outcomes& outcomes, std::optional<int64_t> from_step);
   void tell(int64_t now);
 
   CaptureSession& session_;
@@ -59,6 +66,7 @@ class SessionControl {
   std::mutex mutex_;  // of what is below
   struct stat seen_ {};
   std::optional<ControlRequest> request_;
+  uint64_t last_answered_ = 0;
   int64_t next_tell_ = 0;
 };
 

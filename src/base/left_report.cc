@@ -2,7 +2,11 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <climits>
+#include <initializer_list>
+#include <vector>
 
 #include "base/environment.h"
 #include "base/files.h"
@@ -13,35 +17,62 @@
 namespace tensortap {
 namespace {
 
-constexpr std::string_view kPrefix = "left-";
+constexpr std::string_view kReportPrefix = "left-";
+constexpr std::string_view kDumpPrefix = "dump-";
 constexpr uint64_t kLargest = uint64_t{256} << 20;
+
+// A file beside the request of `exec`, of which there may be several in a process.
+void leave(std::string_view prefix, const Json& told) {
+  static std::atomic<unsigned> counter{0};
+  const auto request = environment_value("TENSORTAP_EXEC");
+  if (!request.has_value() || !request->starts_with('/')) return;
+  const Result<Folder> folder = Folder::open(parent_path(*request));
+  if (!folder.ok()) return;
+  (void)folder->replace_file(concat(prefix, ::getpid(), "-", counter.fetch_add(1), ".json"), to_json_text(told) + "\n");
+}
+
+// Calls `take` with each of the files that are objects with texts in `keys`.
+template <typename Take>
+void read_left(const std::string& folder, std::string_view prefix, std::initializer_list<const char*> keys, const Take& take) {
+  const Result<std::vector<std::string>> names = list_directory(folder);
+  for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
+    if (!name.starts_with(prefix)) continue;
+    const Result<std::string> text = read_file(join_path(folder, name), kLargest);
+    const Result<Json> left = text.ok() ? parse_json(*text, name) : Result<Json>(text.status());
+    if (!left.ok() || !left->is_object()) continue;
+    std::vector<std::string> values;
+    for (const char* key : keys) {
+      const auto found = left->find(key);
+      if (found != left->end() && found->is_string()) values.push_back(found->template get<std::string>());
+    }
+    if (values.size() == keys.size()) take(values);
+  }
+}
 
 }  // namespace
 
 Status tell_exec(const Status& finished, const std::string& dump, const std::string& report) {
-  static std::atomic<unsigned> counter{0};
-  const auto request = environment_value("TENSORTAP_EXEC");
-  if (finished.ok() || !request.has_value() || !request->starts_with('/')) return finished;
-  const Result<Folder> folder = Folder::open(parent_path(*request));
-  if (!folder.ok()) return finished;
-  const std::string name = concat(kPrefix, ::getpid(), "-", counter.fetch_add(1), ".json");
-  const Json text = {{"dump", dump}, {"error", finished.message()}, {"report", report}};
-  (void)folder->replace_file(name, to_json_text(text) + "\n");
+  if (!finished.ok()) leave(kReportPrefix, {{"dump", dump}, {"error", finished.message()}, {"report", report}});
   return finished;
+}
+
+void tell_exec_of_dump(const std::string& dump) {
+  std::array<char, PATH_MAX> current{};
+  const bool is_relative = !dump.starts_with('/') && ::getcwd(current.data(), current.size()) != nullptr;
+  leave(kDumpPrefix, {{"dump", is_relative ? join_path(current.data(), dump) : dump}});
+}
+
+std::set<std::string> told_dumps(const std::string& folder) {
+  std::set<std::string> dumps;
+  read_left(folder, kDumpPrefix, {"dump"}, [&dumps](const std::vector<std::string>& values) { dumps.insert(values[0]); });
+  return dumps;
 }
 
 std::map<std::string, LeftReport> left_reports(const std::string& folder) {
   std::map<std::string, LeftReport> reports;
-  const Result<std::vector<std::string>> names = list_directory(folder);
-  for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
-    if (!name.starts_with(kPrefix)) continue;
-    const Result<std::string> text = read_file(join_path(folder, name), kLargest);
-    const Result<Json> left = text.ok() ? parse_json(*text, name) : Result<Json>(text.status());
-    if (!left.ok() || !left->is_object()) continue;
-    const auto member = [&](const char* key) { return left->value(key, Json()); };
-    if (!member("dump").is_string() || !member("error").is_string() || !member("report").is_string()) continue;
-    reports[member("dump").get<std::string>()] = {member("error").get<std::string>(), member("report").get<std::string>()};
-  }
+  read_left(folder, kReportPrefix, {"dump", "error", "report"}, [&reports](const std::vector<std::string>& values) {
+    reports[values[0]] = {values[1], values[2]};
+  });
   return reports;
 }
 

@@ -65,6 +65,8 @@ void AskedPlan::describe(Json& manifest) const {
   manifest["plan"] = explain(plan_->spec());
   for (const std::string& note : plan_->notes()) manifest["notes"].push_back(note);
   manifest["unmatched"] = plan_->unmatched();
+  manifest["other_models"] = Json::array();
+  for (const OtherModel& other : plan_->other_models()) manifest["other_models"].push_back(other_model_json(other));
 }
 
 }  // namespace tensortap

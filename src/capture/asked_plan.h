@@ -42,7 +42,7 @@ class AskedPlan {
   bool would_keep(const Question& question);
   // Selects by `spec` from now on. Errors: as CapturePlan::compile(); nothing changes then.
   Status replace(CaptureSpec spec);
-  // Puts what was asked for into run.json's members "plan", "notes" and "unmatched".
+  // Puts what was asked for into run.json's members "plan", "notes", "unmatched" and "other_models".
   void describe(Json& manifest) const;
 
  private:

@@ -60,7 +60,7 @@ struct CaptureSession::Opened {
 
 CaptureSession::CaptureSession(Opened opened)
     : layout_(std::move(opened.layout)),
-      follows_{layout_->follows_executions(), layout_->follows_first_rounds() && opened.options.before_moment},
+      follows_{layout_->follows_executions(), layout_->follows_first_rounds() && opened.options.before_moment, layout_->numbers_ops()},
       options_(std::move(opened.options)),
       origin_{options_.program,    options_.source, opened.folder.path(), options_.rank,
               options_.world_size, monotonic_ns(),  wall_clock_iso()},
@@ -138,6 +138,7 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
     const Status recorded = session->last_ops_.record_crashes(session->folder_.path(), sources);
     if (!recorded.ok()) session->problems_.note_problem(recorded.with_context("crashes leave nothing behind"));
   }
+  tell_exec_of_dump(session->folder_.path());
   return session;
 }
 
@@ -189,7 +190,7 @@ std::string CaptureSession::report() {
   return to_json_text(manifest(false));
 }
 
-Status CaptureSession::replace_plan(CaptureSpec spec, PlanChange change) {
+Status CaptureSession::replace_plan(CaptureSpec spec, std::vector<PlanChange> changes) {
   if (problems_.is_off_for(SessionProblems::kOffForGood)) return {};
   if (asked_ != nullptr) {
     // Devices are part of the questions.
@@ -197,7 +198,7 @@ Status CaptureSession::replace_plan(CaptureSpec spec, PlanChange change) {
     same.devices = asked_->opened().devices;
     TENSORTAP_RETURN_IF_ERROR(check_plan_change(asked_->opened(), same, *options_.layout));
     TENSORTAP_RETURN_IF_ERROR(asked_->replace(spec));
-    changes_.add(0, std::move(change), std::move(spec));
+    for (PlanChange& change : changes) changes_.add(0, std::move(change), spec);
     return {};
   }
   TENSORTAP_RETURN_IF_ERROR(check_plan_change(options_.spec, spec, *options_.layout));
@@ -207,7 +208,7 @@ Status CaptureSession::replace_plan(CaptureSpec spec, PlanChange change) {
   const uint32_t generation = active->generation;
   TENSORTAP_RETURN_IF_ERROR(ops_.replace(std::move(active), admission_.steps()));
   admission_.governor().aim(spec.budget, keeps_tensors(spec));
-  changes_.add(generation, std::move(change), std::move(spec));
+  for (PlanChange& change : changes) changes_.add(generation, std::move(change), spec);
   return {};
 }
 
@@ -282,7 +283,9 @@ bool CaptureSession::step_begin(int64_t step, uint64_t run, uint64_t kind) {
   const int64_t number = admission_.number_of(step);
   const bool captured = admission_.begin_step(number, run, monotonic_ns(), kind);
   if (changes_.wait()) changes_.begun(ops_.plan(admission_.steps().look(number).generation).generation, number);
-  return captured || follows_.executions || describes(step);
+  // Ops that were bound before they run have their places.
+  const bool finds_ops = follows_.first_executions && !ops_.is_bound();
+  return captured || follows_.executions || finds_ops || describes(step);
 }
 
 void CaptureSession::step_end(int64_t step, uint64_t run) {

@@ -76,7 +76,9 @@ class CaptureSession {
   // source that remembers what wants_op() said asks again. Errors: kInvalidArgument when what is fixed at open differs (plan_change.h) or
   // the spec is wrong; kUnsupported under the triggers overflow and watch, and with a layout that takes no changes. Nothing changes after
   // an error.
-  Status replace_plan(CaptureSpec spec, PlanChange change);
+  Status replace_plan(CaptureSpec spec, std::vector<PlanChange> changes);
+  // Selectors of the newest plan that match no op that is known so far, in the user's words.
+  [[nodiscard]] std::vector<std::string> unmatched() const { return ops_.unmatched(); }
   // Whether the step that begins next takes up a plan that is given now.
   [[nodiscard]] bool takes_plan_at_once() const { return admission_.steps().is_free(); }
   // The spec of the plan that was given last.
@@ -130,6 +132,7 @@ class CaptureSession {
   const struct Follows {
     bool executions;
     bool first_rounds;
+    bool first_executions;  // of ops that become known as they run: LayoutWriter::numbers_ops()
   } follows_;
   const SessionOptions options_;
   SessionReport::Origin origin_;

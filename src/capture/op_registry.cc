@@ -160,12 +160,20 @@ void OpRegistry::not_captured(OpId op, std::string_view reason) {
   if (std::ranges::find(entry->reasons, reason) == entry->reasons.end()) entry->reasons.emplace_back(reason);
 }
 
+std::vector<std::string> OpRegistry::unmatched() const {
+  const std::lock_guard lock(mutex_);
+  return plan().plan->unmatched();
+}
+
 Json OpRegistry::explain_plan() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> sentences = explain(plan().spec);
   sentences.insert(sentences.end(), matches_.begin(), matches_.end());
-  const auto notes = plan().plan->notes();
-  Json json = {{"plan", std::move(sentences)}, {"notes", std::vector<std::string>(notes.begin(), notes.end())}};
+  const std::vector<std::string> unmatched = plan().plan->unmatched();
+  Json json = {{"plan", std::move(sentences)}, {"notes", Json::array()}};
+  for (const std::string& note : plan().plan->notes()) {
+    if (std::ranges::find(unmatched, note) == unmatched.end()) json["notes"].push_back(note);
+  }
   if (requested_in_vain_.load(std::memory_order_relaxed)) {
     json["notes"].push_back(
         "the program calls set_dump(), which had no effect: it chooses what is captured only with \"dump_mode\": 2 of a MindSpore config, "
@@ -173,7 +181,9 @@ Json OpRegistry::explain_plan() const {
   }
   if (plan().generation > 0)
     json["notes"].push_back(concat("the plan was replaced while the program ran; this one is number ", plan().generation));
-  json["unmatched"] = plan().plan->unmatched();
+  json["unmatched"] = unmatched;
+  json["other_models"] = Json::array();
+  for (const OtherModel& other : plan().plan->other_models()) json["other_models"].push_back(other_model_json(other));
   return json;
 }
 

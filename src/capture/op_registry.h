@@ -59,6 +59,8 @@ class OpRegistry {
   // Errors: as CapturePlan::bind().
   Status replace(std::unique_ptr<const ActivePlan> plan, StepGate& gate);
   // Whether a plan waits; one load.
+  // Whether all ops were bound before any of them ran. Any thread.
+  [[nodiscard]] bool is_bound() const { return bound_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool has_waiting() const { return has_waiting_.load(std::memory_order_relaxed); }
   // Gives the plan that waits to steps that begin from now on, if it can be.
   void apply_waiting(StepGate& gate);
@@ -73,7 +75,9 @@ class OpRegistry {
   void request(OpId op, bool enabled, bool with_producers);
   void not_captured(OpId op, std::string_view reason);
 
-  // The members of run.json that describe the plan: "plan", "notes", "unmatched".
+  // As CapturePlan::unmatched(), of the newest plan.
+  [[nodiscard]] std::vector<std::string> unmatched() const;
+  // The members of run.json that describe the plan: "plan", "notes", "unmatched", "other_models".
   [[nodiscard]] Json explain_plan() const;
   // Calls use(op) for each op, under the registration lock.
   template <class Use>
@@ -112,7 +116,7 @@ class OpRegistry {
   std::atomic<bool> requested_in_vain_{false};  // the program asked for ops, and the config does not wait for that
   mutable std::mutex mutex_;                    // the registration lock: guards adding and deciding
   std::vector<std::string> matches_;            // explain_match() of bind()
-  bool bound_ = false;
+  std::atomic<bool> bound_{false};
   Waiting waiting_;
   std::map<std::pair<OpId, uint64_t>, uint32_t> requested_reads_;  // by op and output bit: inputs of requested ops that read it
   std::vector<std::unique_ptr<const ActivePlan>> owned_;

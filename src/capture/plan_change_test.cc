@@ -85,7 +85,7 @@ class PlanChange : public testing::Test {
     }
     return spec;
   }
-  Status replace(uint64_t number) { return session_->replace_plan(plan(number), {}); }
+  Status replace(uint64_t number) { return session_->replace_plan(plan(number), {{}}); }
   void run_op(OpId op, int64_t step, uint64_t run) {
     FakeEvent event(op, {1});
     event.event.step = step;
@@ -219,7 +219,7 @@ TEST_F(PlanChange, AnOpThatIsNewIsDecidedUnderThePlanOfItsStep) {
   CaptureSpec all = plan(0);
   all.include.clear();
   session_->step_end(0, 0);
-  ASSERT_TRUE(session_->replace_plan(all, {}).ok());
+  ASSERT_TRUE(session_->replace_plan(all, {{}}).ok());
   session_->step_begin(1, 0);
   EXPECT_TRUE(session_->wants(op, 1));
   EXPECT_TRUE(session_->wants_op(op));
@@ -230,7 +230,7 @@ TEST_F(PlanChange, RefusesWhatBelongsToTheSessionAsAWhole) {
   const auto code = [&](auto&& change) {
     CaptureSpec spec = plan(1);
     change(spec);
-    return session_->replace_plan(spec, {}).code();
+    return session_->replace_plan(spec, {{}}).code();
   };
   EXPECT_EQ(code([](CaptureSpec& spec) { spec.layout = "mindspore"; }), StatusCode::kInvalidArgument);
   EXPECT_EQ(code([](CaptureSpec& spec) { spec.out = "/elsewhere"; }), StatusCode::kInvalidArgument);

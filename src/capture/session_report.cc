@@ -168,6 +168,7 @@ Json SessionReport::to_json(bool ended) const {
   for (std::string& note : parts_.problems.notes()) json["notes"].push_back(std::move(note));
   add_channels(json);
   json["unmatched"] = std::move(plan["unmatched"]);
+  json["other_models"] = std::move(plan["other_models"]);
   add_steps(json, ended);
   const StepGate& steps = parts_.admission.steps();
   json["steps"] = {{"seen", steps.steps_seen()}, {"captured", steps.steps_captured()}};

@@ -147,18 +147,49 @@ class Turn {
   File file_;
 };
 
+// A file beside the session's, as an object; null where there is none of the owner's.
+Json read_beside(const RunningSession& session, std::string_view name) {
+  const auto text = read_owned_file(join_path(session.folder, name), session.owner);
+  Result<Json> json = text.ok() ? parse_json(*text, "") : Result<Json>(text.status());
+  return json.ok() && json->is_object() ? *std::move(json) : Json();
+}
+
+// What a reply says of a request, which may have waited when a later one came; null = nothing.
+const Json* outcome_in(const Json& reply, uint64_t seq) {
+  const auto is_of = [seq](const Json& outcome) {
+    const Json* told = member(outcome, "seq");
+    return told != nullptr && *told == seq;
+  };
+  if (is_of(reply)) return &reply;
+  const Json* before = member(reply, "before");
+  if (before == nullptr || !before->is_array()) return nullptr;
+  const auto found = std::ranges::find_if(*before, is_of);
+  return found == before->end() ? nullptr : &*found;
+}
+
+// The requests that the session has not answered yet, without those before them.
+Json unanswered(const RunningSession& session) {
+  Json control = read_beside(session, kControlFile);
+  Json requests = Json::array();
+  const Json* const waiting = member(control, "seq");
+  if (waiting == nullptr || !waiting->is_number_unsigned()) return requests;
+  if (outcome_in(read_beside(session, kReplyFile), waiting->get<uint64_t>()) != nullptr) return requests;
+  if (const Json* before = member(control, "before"); before != nullptr && before->is_array()) requests = *before;
+  control.erase("before");
+  requests.push_back(std::move(control));
+  return requests;
+}
+
 std::optional<ControlAnswer> read_answer(const RunningSession& session, uint64_t seq) {
-  const auto text = read_owned_file(join_path(session.folder, kReplyFile), session.owner);
-  const Result<Json> json = text.ok() ? parse_json(*text, "") : Result<Json>(text.status());
-  if (!json.ok()) return std::nullopt;
-  const Json* told = member(*json, "seq");
-  if (told == nullptr || *told != seq) return std::nullopt;
+  const Json json = read_beside(session, kReplyFile);
+  const Json* const outcome = outcome_in(json, seq);
+  if (outcome == nullptr) return std::nullopt;
   ControlAnswer answer;
-  const Json* accepted = member(*json, "accepted");
+  const Json* accepted = member(*outcome, "accepted");
   answer.kind = accepted != nullptr && *accepted == true ? ControlAnswer::Kind::kAccepted : ControlAnswer::Kind::kRefused;
-  answer.reason = member_text(*json, "reason");
-  if (const Json* step = member(*json, "from_step"); step != nullptr && step->is_number_integer()) answer.from_step = step->get<int64_t>();
-  answer.reply = *json;
+  answer.reason = member_text(*outcome, "reason");
+  if (const Json* step = member(json, "from_step"); step != nullptr && step->is_number_integer()) answer.from_step = step->get<int64_t>();
+  answer.reply = json;
   return answer;
 }
 
@@ -198,6 +229,7 @@ Result<std::vector<ControlAnswer>> ask_sessions(const std::vector<RunningSession
   for (const RunningSession& session : sessions) {
     turns.emplace_back(session, until_ns);
     const std::string path = join_path(session.folder, kControlFile);
+    control["before"] = unanswered(session);
     TENSORTAP_RETURN_IF_ERROR(write_file_atomically(path, to_json_text(control) + "\n"));
   }
   std::vector<ControlAnswer> answers;

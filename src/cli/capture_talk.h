@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_fwd.h"
+#include "base/json.h"
 #include "base/status.h"
 #include "cli/running_sessions.h"
 

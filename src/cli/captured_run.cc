@@ -55,8 +55,12 @@ std::vector<std::string> obstacles_of(const CapturedRun& run, const InstalledFil
 }
 
 // `spec` is what was asked for: an answer to a question about failures may be that there were none.
-void say_nothing_captured(const Terminal& terminal, const CapturedRun& run, const CaptureSpec& spec) {
+void say_nothing_captured(const Terminal& terminal, const CapturedRun& run, const CaptureSpec& spec, const Json& own_dumps) {
   const std::string& program = run.program.front();
+  if (!own_dumps.empty()) {
+    terminal.note(fmt::format("nothing was captured for `tensortap exec`: {} asks for dumps by its own calls", quote(printable(program))));
+    return;
+  }
   if (spec.trigger == Trigger::kException && run.preload.empty()) {
     terminal.note(
         fmt::format("nothing was captured: no op of {} failed in what the config watches, or none could be seen, as it uses neither torch "
@@ -106,15 +110,27 @@ Status tell(const CapturedRun& run, const Json& summary, Terminal& terminal) {
   return run.summary.empty() ? Status() : write_file_atomically(run.summary, to_json_text(summary) + "\n", Access::kShared);
 }
 
+// The folders of dumps that the program asked for itself, outside of `out`.
+Json own_dumps(const std::set<std::string>& told, const std::string& out) {
+  Json own = Json::array();
+  for (const std::string& dump : told) {
+    if (dump != out && !dump.starts_with(out + "/") && path_exists(dump)) own.push_back(dump);
+  }
+  return own;
+}
+
 // The summary for people on stderr, and for programs.
 Status report(const CapturedRun& run, const CaptureSpec& spec, const ExecPlace& place, const Json& summary, Terminal& terminal) {
   if (!place.still_there() && summary.at("dump").is_null()) {
     terminal.error(
         fmt::format("output folder {} was removed or renamed while the program ran; the capture is lost", quote(printable(place.path()))));
   } else if (summary.at("dump").is_null()) {
-    say_nothing_captured(terminal, run, spec);
+    say_nothing_captured(terminal, run, spec, summary.at("own_dumps"));
   } else {
     terminal.note(trim(summary_text(summary, terminal.error_palette())));
+  }
+  for (const Json& dump : summary.at("own_dumps")) {
+    terminal.note(fmt::format("the program wrote a dump by its own calls: {}", printable(dump.get<std::string>())));
   }
   return tell(run, summary, terminal);
 }
@@ -179,6 +195,7 @@ Result<ExitCode> run_captured(const CapturedRun& run, const FoundProgram& found,
     const auto dumps = process_dumps(place.path(), place.shared(), begin, folder.name());
     summary = summarise_dumps(terminal, dumps, place.path(), folder.reports());
   }
+  summary["own_dumps"] = own_dumps(folder.dumps(), place.path());
   summary["program"] = join(run.program, " ");
   summary["exit_code"] = end->exit_code;
   if (end->signal != 0) tell_signal(end->signal, summary);

@@ -33,6 +33,8 @@ class ExecFolder {
   [[nodiscard]] std::string name() const;
   // What processes left here that could not finish their dumps (base/left_report.h).
   [[nodiscard]] std::map<std::string, LeftReport> reports() const { return left_reports(path_); }
+  // The folders of dumps that processes told of, wherever they are.
+  [[nodiscard]] std::set<std::string> dumps() const { return told_dumps(path_); }
   // The variables to set for the program. Errors: kIo.
   [[nodiscard]] Result<Variables> variables(const InstalledFiles& installed) const;
 

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/other_model.h"
 #include "base/text.h"
 #include "cli/find_verdict.h"
 #include "cli/member_text.h"
@@ -102,7 +103,8 @@ Json summary_of(const Terminal& terminal, const DumpPart& part, const std::map<s
   for (const char* key : {"layout", "source", "rank"}) summary[key] = copy_of(report, key);
   const Json* steps = member(report, "steps");
   summary["steps"] = steps != nullptr && steps->is_object() ? copy_of(*steps, "captured") : copy_of(report, "steps");
-  for (const char* key : {"ops", "records", "bytes", "lost", "losses", "governor", "first_nonfinite", "failed_op", "notes", "unmatched"}) {
+  for (const char* key :
+       {"ops", "records", "bytes", "lost", "losses", "governor", "first_nonfinite", "failed_op", "notes", "unmatched", "other_models"}) {
     summary[key] = copy_of(report, key);
   }
   for (const char* key : {"origin", "harmless", "unwritten"}) summary[key] = nullptr;
@@ -172,15 +174,24 @@ Json losses_of(const std::vector<Json>& processes) {
   return all;
 }
 
+// The models that a config names and that ran in no process: one that does not run in one may run in another.
+Json other_models_of_all(const std::vector<Json>& processes) {
+  Json others = copy_of(processes.front(), "other_models");
+  for (const Json& process : processes) others = other_models_in_both(others, copy_of(process, "other_models"));
+  return others;
+}
+
 // What no process had an op for.
-Json unmatched_by_all(const std::vector<Json>& processes) {
-  Json unmatched = Json::array();
+Json unmatched_by_all(const std::vector<Json>& processes, const Json& other_models) {
+  std::set<std::string> texts;
+  for (const Json& other : other_models) texts.insert(member_text(other, "text"));
+  Json unmatched(texts);
   for (const std::string& text : strings_in(processes.front(), "unmatched")) {
     const auto lacks = [&text](const Json& process) {
-      const std::vector<std::string> texts = strings_in(process, "unmatched");
-      return std::ranges::find(texts, text) != texts.end();
+      const std::vector<std::string> lacking = strings_in(process, "unmatched");
+      return std::ranges::find(lacking, text) != lacking.end();
     };
-    if (std::ranges::all_of(processes, lacks)) unmatched.push_back(text);
+    if (!texts.contains(text) && std::ranges::all_of(processes, lacks)) unmatched.push_back(text);
   }
   return unmatched;
 }
@@ -210,7 +221,8 @@ Json sum_of(const std::vector<Json>& processes, const std::string& out) {
   Json summary = processes.front();
   summary["dump"] = out;
   summary["ops"] = sum_of_ops(processes);
-  summary["unmatched"] = unmatched_by_all(processes);
+  summary["other_models"] = other_models_of_all(processes);
+  summary["unmatched"] = unmatched_by_all(processes, summary["other_models"]);
   for (const char* key : {"records", "bytes", "lost"}) summary[key] = sum_if_known(processes, key);
   summary["losses"] = losses_of(processes);
   uint64_t harmless = 0;

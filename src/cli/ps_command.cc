@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/running_sessions.h"
@@ -37,24 +38,31 @@ Json waiting_json(const RunningExec& exec) {
           {"records", 0}};
 }
 
+// "2026-11-27T09:48:36Z"; on a terminal, where a line has little room, the time of today or the day.
+std::string since_text(const std::string& started, const Terminal& terminal) {
+  constexpr size_t kDate = 10;
+  if (terminal.width() == 0 || started.size() < kDate + 6) return printable(started);
+  const bool is_today = wall_clock_iso().starts_with(started.substr(0, kDate));
+  return printable(is_today ? started.substr(kDate + 1, 5) : started.substr(5, 5));
+}
+
 void print_table(const RunningCaptures& found, const std::vector<RunningExec>& waiting, Terminal& terminal) {
   TablePrinter table(terminal, {{.title = "pid", .right = true},
-                                {.title = "program", .may_shrink = true, .least = 16},
-                                {.title = "source"},
+                                {.title = "program", .may_shrink = true, .least = 10},
+                                {.title = "source", .may_shrink = true, .least = 6},
                                 {.title = "since"},
                                 {.title = "steps", .right = true},
-                                {.title = "captured", .right = true},
                                 {.title = "records", .right = true},
                                 {.title = "state"},
-                                {.title = "dump", .may_shrink = true, .least = 16, .keeps_end = true}});
+                                {.title = "dump", .may_shrink = true, .least = 10, .keeps_end = true}});
   for (const RunningSession& session : found.sessions) {
-    table.add({fmt::format("{}", session.process.number), printable(session.program), printable(session.source), printable(session.started),
-               fmt::format("{}", session.steps_seen), fmt::format("{}", session.steps_captured), fmt::format("{}", session.records),
-               session.on ? "on" : "off", printable(session.dump)});
+    table.add({fmt::format("{}", session.process.number), printable(session.program), printable(session.source),
+               since_text(session.started, terminal), fmt::format("{} of {}", session.steps_captured, session.steps_seen),
+               fmt::format("{}", session.records), session.on ? "on" : "off", printable(session.dump)});
   }
   for (const RunningExec& exec : waiting) {
-    table.add({fmt::format("{}", exec.process.number), printable(exec.program), "-", printable(exec.started), "0", "0", "0", "waiting",
-               printable(exec.dump)});
+    table.add({fmt::format("{}", exec.process.number), printable(exec.program), "-", since_text(exec.started, terminal), "0 of 0", "0",
+               "waiting", printable(exec.dump)});
   }
   table.finish();
 }

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/json_members.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/capture_options.h"
@@ -110,6 +111,8 @@ ExitCode tell(const RunningSession& session, const ControlAnswer& answer, const 
         const std::string from = answer.from_step ? fmt::format("from step {} on", *answer.from_step) : "done";
         terminal.line(fmt::format("{}: {}; {}", name, from, progress_text(answer.reply)));
       }
+      for (const std::string& text : strings_in(answer.reply, "unmatched"))
+        terminal.warn(fmt::format("{}: so far {}", name, printable(text)));
       return ExitCode::kFine;
     case ControlAnswer::Kind::kRefused:
       terminal.error(fmt::format("{}: refused: {}", name, answer.reason));

@@ -100,6 +100,10 @@ class LayoutWriter {
   // Step 0 of a run that is not captured is over: what end_step() says of others. In order with the records, on their thread.
   virtual Status round_passed(int64_t /*step*/, uint64_t /*run*/) { return {}; }
 
+  // Whether names contain an op's place in the order of first execution: an op that first runs in a step that is not captured has a place,
+  // too, so that a name means the same op whatever is captured.
+  [[nodiscard]] virtual bool numbers_ops() const { return false; }
+
   // Whether add_record() may be called from any thread at once for records without data. True lets the session skip the
   // writer thread for statistics.
   [[nodiscard]] virtual bool takes_statistics_on_any_thread() const = 0;

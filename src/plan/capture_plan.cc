@@ -88,6 +88,8 @@ struct CapturePlan::Compiled {
   std::vector<SelectorHit> hits;  // of the op that is being decided
   std::vector<std::string> notes;
   uint64_t notes_left_out = 0;
+  bool is_bound = false;
+  std::vector<std::string> unmatched;            // once it is bound
   std::unordered_set<std::string> single_names;  // of ops that are called by themselves
   std::unordered_set<std::string> seen_names;
   std::unordered_set<std::string> seen_types;
@@ -246,6 +248,7 @@ struct PlanLists {
 }  // namespace
 
 Status CapturePlan::Compiled::judge_unmatched(std::span<const OpInfo> ops) {
+  is_bound = true;
   const auto none = [](uint64_t picked) { return picked == 0; };
   const PlanLists lists[] = {{include, include_hits}, {exclude, exclude_hits}, {watchers, watcher_hits}};
   if (std::ranges::all_of(lists, [&](const PlanLists& list) { return std::ranges::none_of(list.hits, none); })) return {};
@@ -254,7 +257,10 @@ Status CapturePlan::Compiled::judge_unmatched(std::span<const OpInfo> ops) {
   for (const OpInfo& op : ops) known.scoped_names.push_back(scoped.add(op));
   std::vector<std::string> texts;
   for (const PlanLists& list : lists) {
-    for (const std::string& text : unmatched_of(list.set, list.hits, known, true)) note(text);
+    for (std::string& text : unmatched_of(list.set, list.hits, known, true)) {
+      note(text);
+      unmatched.push_back(std::move(text));
+    }
     for (std::string& text : unmatched_of(list.set, list.hits, known, false)) texts.push_back(std::move(text));
   }
   if (texts.empty()) return {};
@@ -325,6 +331,7 @@ Result<std::vector<OpDecision>> CapturePlan::bind(std::span<const OpInfo> ops) {
 
 std::vector<std::string> CapturePlan::unmatched() const {
   const Compiled& compiled = *compiled_;
+  if (compiled.is_bound) return compiled.unmatched;
   KnownWords known{{compiled.seen_names.begin(), compiled.seen_names.end()},
                    {compiled.seen_types.begin(), compiled.seen_types.end()},
                    {},
@@ -343,6 +350,22 @@ std::vector<std::string> CapturePlan::unmatched() const {
     }
   }
   return texts;
+}
+
+std::vector<OtherModel> CapturePlan::other_models() const {
+  const Compiled& compiled = *compiled_;
+  const PlanLists lists[] = {
+      {compiled.include, compiled.include_hits}, {compiled.exclude, compiled.exclude_hits}, {compiled.watchers, compiled.watcher_hits}};
+  std::vector<OtherModel> others;
+  for (const PlanLists& list : lists) {
+    for (size_t i = 0; i < list.hits.size(); ++i) {
+      const OpSelector& selector = list.set.selectors()[i];
+      if (list.hits[i] > 0 || list.set.is_of_model(i)) continue;
+      const bool known = std::ranges::find(others, selector.of_model, &OtherModel::name) != others.end();
+      if (!known) others.push_back({selector.of_model, selector.origin, compiled.environment.models});
+    }
+  }
+  return others;
 }
 
 }  // namespace tensortap

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/other_model.h"
 #include "base/status.h"
 #include "plan/capture_spec.h"
 #include "plan/op_decision.h"
@@ -48,8 +49,10 @@ class CapturePlan {
 
   // Notes made while deciding, for people: "the original node relu_1 runs inside conv_1 (fused); it is captured as that".
   [[nodiscard]] std::span<const std::string> notes() const;
-  // Selectors that have matched nothing so far, in the user's words.
+  // Selectors that have matched nothing so far, in the user's words. After bind() they are among the notes, too.
   [[nodiscard]] std::vector<std::string> unmatched() const;
+  // The models that selectors without a match are of and that do not run, each once.
+  [[nodiscard]] std::vector<OtherModel> other_models() const;
 
  private:
   CapturePlan();

@@ -288,8 +288,7 @@ TEST(CapturePlan, SelectorsOfAnotherModelPickNothing) {
           "exclude": [{"name": "gemm_1", "slots": ["out0"], "of_model": "resnet", "optional": true}]})";
   const Bound bound = bind_config(config, a_graph(), environment);
   EXPECT_THAT(bound.wanted, ElementsAre("gemm_1"));
-  EXPECT_THAT(bound.notes,
-              ElementsAre("the model \"resnet\" (c.json:1:14) does not run; the one that runs is called \"seg_net\" or \"main\"."));
+  EXPECT_THAT(bound.notes, ElementsAre("the model \"resnet\" (c.json:1:14) does not run; what runs is called \"seg_net\" or \"main\"."));
   EXPECT_TRUE(bound.decisions[4].wants_slot(SlotKind::kOutput, 0));
   EXPECT_THAT(bind_config(R"({"include": [{"every": "op", "of_model": "seg_ne"}]})", a_graph(), environment).error,
               HasSubstr("Did you mean \"seg_net\"?"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/other_model.h"
 #include "base/text.h"
 #include "plan/spec_keys.h"
 
@@ -32,12 +33,28 @@ std::string id_hint(const OpSelector& selector, const std::vector<std::string>& 
   return concat(" The highest id of an op that is inside no other is ", roots - 1, ".", did_you_mean(selector.text, ids));
 }
 
-std::string other_model_text(const OpSelector& selector, const KnownWords& known) {
-  std::vector<std::string> names;
-  for (const std::string& name : known.models) names.push_back(quote(name));
-  const std::string runs = names.empty() ? "what runs has no name of a model" : concat("the one that runs is called ", join(names, " or "));
-  return concat("the model ", quote(selector.of_model), selector.origin.empty() ? "" : concat(" (", selector.origin, ")"),
-                " does not run; ", runs, ".", did_you_mean(selector.of_model, known.models));
+// An entry without a slash or a number is a type in lists of scoped names, whatever an op is called.
+std::string name_as_type_hint(const OpSelector& selector, const KnownWords& known) {
+  if (selector.kind != Kind::kScopedType || std::ranges::find(known.names, selector.text) == known.names.end()) return "";
+  std::string pattern;
+  for (const char letter : selector.text) {
+    const bool has_meaning = std::string_view(".+*?()[]{}|$").find(letter) != std::string_view::npos;
+    pattern += has_meaning ? concat("[", std::string(1, letter), "]") : std::string(1, letter);
+  }
+  return concat(" It is the name of an op, and an entry without / and -op is a type: write \"name-regex(", pattern, ")\".");
+}
+
+std::string hint_for(const OpSelector& selector, KnownWords& known) {
+  if (selector.kind == Kind::kOrderRange) return " A range needs the whole graph before it runs.";
+  if (known.hints_left == 0) return "";
+  --known.hints_left;
+  if (std::string hint = name_as_type_hint(selector, known); !hint.empty()) return hint;
+  std::string hint = selector.kind == Kind::kId ? id_hint(selector, known.ids) : did_you_mean(selector.text, words_like(selector, known));
+  for (const std::string& type : selector.of_types) {
+    const bool there = std::ranges::find(known.types, type) != known.types.end();
+    if (!there) hint += concat(" There is no type ", quote(type), ".", did_you_mean(type, known.types));
+  }
+  return hint;
 }
 
 }  // namespace
@@ -48,7 +65,8 @@ std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<
     const OpSelector& selector = set.selectors()[i];
     if (picked[i] > 0 || selector.optional != optional) continue;
     if (!set.is_of_model(i)) {
-      if (known.other_models.insert(selector.of_model).second) texts.push_back(other_model_text(selector, known));
+      if (known.other_models.insert(selector.of_model).second)
+        texts.push_back(other_model_text({selector.of_model, selector.origin, known.models}));
       continue;
     }
     // Looking for its ends already reported why it picks nothing.
@@ -58,14 +76,7 @@ std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<
                              "model (in PyTorch programs: outside every module), and this list does not look at such ops."));
       continue;
     }
-    std::string hint = did_you_mean(selector.text, words_like(selector, known));
-    if (selector.kind == Kind::kId) hint = id_hint(selector, known.ids);
-    if (selector.kind == Kind::kOrderRange) hint = " A range needs the whole graph before it runs.";
-    for (const std::string& type : selector.of_types) {
-      const bool there = std::ranges::find(known.types, type) != known.types.end();
-      if (!there) hint += concat(" There is no type ", quote(type), ".", did_you_mean(type, known.types));
-    }
-    texts.push_back(selector_text(selector) + " matches no op." + hint);
+    texts.push_back(selector_text(selector) + " matches no op." + hint_for(selector, known));
   }
   return texts;
 }

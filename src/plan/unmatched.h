@@ -23,6 +23,7 @@ struct KnownWords {
   bool whole_graph = false;
   const std::unordered_set<std::string>* single_names = nullptr;
   std::set<std::string> other_models = {};  // said already
+  size_t hints_left = 100;                  // nearest names are looked for this often: lists may have 100,000 entries
 };
 
 // The selectors of `set` without a hit (`picked`, beside them) that are `optional` or not, in the user's words, each with the nearest of

@@ -7,6 +7,7 @@
 #include "base/spans.h"
 #include "base/text.h"
 #include "format/dump_data/dump_data_file.h"
+#include "format/dump_data/dump_data_numbers.h"
 
 namespace tensortap {
 namespace {
@@ -26,6 +27,11 @@ Status add_tensors(std::span<const std::byte> bytes, const std::vector<DumpDataT
 // The tensors in the order of their payloads, described in `file`.
 Status place_tensors(std::span<const NamedTensor> tensors, DumpDataFile& file, std::vector<const NamedTensor*>& order) {
   std::vector<const NamedTensor*> outputs;
+  const auto described = [](const TensorDesc& desc) {
+    DumpDataTensor tensor = describe_dump_data(desc);
+    tensor.format = image_format(desc);
+    return tensor;
+  };
   for (const NamedTensor& tensor : tensors) {
     const TensorDesc& desc = tensor.view.desc;
     const std::optional<uint64_t> numel = desc.shape.numel();
@@ -34,10 +40,10 @@ Status place_tensors(std::span<const NamedTensor> tensors, DumpDataFile& file, s
       return invalid_argument("DumpData: a tensor without values cannot be written");
     }
     if (tensor.name.starts_with("input.")) {
-      file.inputs.push_back(describe_dump_data(desc));
+      file.inputs.push_back(described(desc));
       order.push_back(&tensor);
     } else {
-      file.outputs.push_back(describe_dump_data(desc));
+      file.outputs.push_back(described(desc));
       outputs.push_back(&tensor);
     }
   }

@@ -131,6 +131,11 @@ int32_t dump_data_type_from_ge(int64_t number) {
   return found == kDumpDataTypes.end() ? 0 : found->number;
 }
 
+int32_t image_format(const TensorDesc& desc) {
+  if (!is_floating(desc.dtype)) return kFormatNd;
+  return desc.shape.rank() == 4 ? kFormatNchw : desc.shape.rank() == 5 ? kFormatNcdhw : kFormatNd;
+}
+
 std::string_view dump_data_format_name(int64_t number) {
   if (number == kFormatMax) return "MAX";
   if (number < 0 || number >= static_cast<int64_t>(kDumpDataFormats.size())) return {};

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "tensor/dtype.h"
+#include "tensor/tensor.h"
 
 namespace tensortap {
 
@@ -44,6 +45,10 @@ inline constexpr int32_t kFormatHwcn = 16;
 inline constexpr int32_t kFormatFractalNz = 29;
 inline constexpr int32_t kFormatNcdhw = 30;
 inline constexpr int32_t kFormatNdc1hwc0 = 32;
+
+// The order in which an image lies that nobody put into another one: NCHW of four dimensions, NCDHW of five; ND of other tensors and of those
+// without floating-point elements.
+int32_t image_format(const TensorDesc& desc);
 
 // "NCHW"; "" for a number that is not known.
 std::string_view dump_data_format_name(int64_t number);

@@ -198,11 +198,13 @@ Result<StatisticTable> StatisticTable::create(std::string_view columns) {
   return StatisticTable(ChosenColumns(kFirstColumns, std::move(all), false));
 }
 
-void StatisticTable::append_row(bool is_input, uint32_t index, const RecordRow& record, std::string& text) const {
+void StatisticTable::append_row(StatisticPlace place, const RecordRow& record, std::string& text) const {
   const DumpDataType* type = dump_data_type_of(static_cast<DType>(record.dtype));
-  text += concat(is_input ? "Input," : "Output,", index, ",", record.bytes, ",", type == nullptr ? "UNKNOW" : type->name, ",ND,");
+  const int32_t format = place.image ? image_format(record.desc()) : kFormatNd;
+  text += concat(place.is_input ? "Input," : "Output,", place.index, ",", record.bytes, ",", type == nullptr ? "UNKNOW" : type->name, ",",
+                 dump_data_format_name(format), ",");
   append_shape(record.desc().shape, text);
-  columns_.append_cells({.is_input = is_input, .slot = index, .record = &record}, text);
+  columns_.append_cells({.is_input = place.is_input, .slot = place.index, .record = &record}, text);
 }
 
 std::vector<StatisticLine> read_statistic_table(std::string_view text, std::string_view name, TreeProblems& problems) {

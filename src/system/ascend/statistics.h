@@ -23,6 +23,12 @@ inline constexpr size_t kDefaultWords = 6;
 // The Stat bits that the column of a word needs; 0 for what is no word.
 uint32_t stats_of_word(std::string_view word);
 
+struct StatisticPlace {
+  bool is_input = false;
+  uint32_t index = 0;
+  bool image = false;  // tensors of four and five dimensions are images
+};
+
 // Immutable. Thread-safe.
 class StatisticTable {
  public:
@@ -32,7 +38,7 @@ class StatisticTable {
 
   [[nodiscard]] const std::string& header() const { return columns_.header(); }
   // Appends a row with its line end. What was not measured, and what a type has no statistics of, stays empty.
-  void append_row(bool is_input, uint32_t index, const RecordRow& record, std::string& text) const;
+  void append_row(StatisticPlace place, const RecordRow& record, std::string& text) const;
 
  private:
   explicit StatisticTable(ChosenColumns columns) : columns_(std::move(columns)) {}

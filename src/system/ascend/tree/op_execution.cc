@@ -5,8 +5,8 @@
 namespace tensortap::ascend {
 namespace {
 
-void describe_pieces(const Op& op, const std::vector<Piece>& pieces, bool is_input, bool brief, std::vector<DumpDataTensor>& tensors,
-                     std::vector<FilePart>& parts) {
+void describe_pieces(const Op& op, const std::vector<Piece>& pieces, bool is_input, DescriptionRules rules,
+                     std::vector<DumpDataTensor>& tensors, std::vector<FilePart>& parts) {
   std::vector<const Piece*> order;
   for (const Piece& piece : pieces) {
     if (piece.data != nullptr || piece.kept != nullptr || piece.row.bytes == 0) order.push_back(&piece);
@@ -16,11 +16,12 @@ void describe_pieces(const Op& op, const std::vector<Piece>& pieces, bool is_inp
     while (tensors.size() < piece->slot) tensors.emplace_back().dims = {0};
     const TensorDesc desc = piece->row.desc();
     DumpDataTensor tensor = describe_dump_data(desc);
+    if (rules.images) tensor.format = image_format(desc);
     if (!is_input && !op.original.empty()) {
-      tensor.origin = {op.original, piece->slot, dump_data_type_of(desc.dtype)->ge, kFormatNd};
+      tensor.origin = {op.original, piece->slot, dump_data_type_of(desc.dtype)->ge, tensor.format};
     }
-    tensor.arg_index = brief ? piece->slot : 0;
-    if (brief) {
+    tensor.arg_index = rules.brief ? piece->slot : 0;
+    if (rules.brief) {
       tensor.type = tensor.format = 0;
       tensor.dims.clear();
       tensor.original_dims.clear();
@@ -33,10 +34,11 @@ void describe_pieces(const Op& op, const std::vector<Piece>& pieces, bool is_inp
 
 }  // namespace
 
-void describe_execution(const Op& op, const Execution& execution, bool brief, DumpDataFile& file, std::vector<FilePart>& parts) {
-  if (!brief) file.op_name = op.full_name;
-  describe_pieces(op, execution.inputs, true, brief, file.inputs, parts);
-  describe_pieces(op, execution.outputs, false, brief, file.outputs, parts);
+void describe_execution(const Op& op, const Execution& execution, DescriptionRules rules, DumpDataFile& file,
+                        std::vector<FilePart>& parts) {
+  if (!rules.brief) file.op_name = op.full_name;
+  describe_pieces(op, execution.inputs, true, rules, file.inputs, parts);
+  describe_pieces(op, execution.outputs, false, rules, file.outputs, parts);
 }
 
 }  // namespace tensortap::ascend

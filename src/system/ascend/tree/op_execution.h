@@ -72,9 +72,15 @@ struct Execution {
   [[nodiscard]] bool empty() const { return inputs.empty() && outputs.empty(); }
 };
 
+// How tensors are described.
+struct DescriptionRules {
+  bool brief = false;   // without types and shapes
+  bool images = false;  // tensors of four and five dimensions are images
+};
+
 // The description of an execution for its file, with the parts that the payloads are. A slot is where its number says: what was not kept
-// before it is an undefined tensor without bytes. With `brief`, types and shapes are left out. Borrows from the execution.
-void describe_execution(const Op& op, const Execution& execution, bool brief, DumpDataFile& file, std::vector<FilePart>& parts);
+// before it is an undefined tensor without bytes. Borrows from the execution.
+void describe_execution(const Op& op, const Execution& execution, DescriptionRules rules, DumpDataFile& file, std::vector<FilePart>& parts);
 
 }  // namespace tensortap::ascend
 

@@ -61,7 +61,7 @@ Status OpFiles::write_file(NamedFolder& folder, const std::string& name, std::sp
 Status OpFiles::write_tensors(const Op& op, Execution& execution, NamedFolder& folder, std::string& stored, std::string& name) {
   DumpDataFile file;
   std::vector<FilePart> parts(1);
-  describe_execution(op, execution, execution.failed && options_.brief_exceptions, file, parts);
+  describe_execution(op, execution, {execution.failed && options_.brief_exceptions, has_images_}, file, parts);
   if (execution.failed) file.message = options_.failure;
   Status status;
   for (int attempt = 0; attempt < kMostTimes; ++attempt) {
@@ -85,7 +85,7 @@ Status OpFiles::write_statistics(const Execution& execution, NamedFolder& folder
     std::vector<const Piece*> order;
     for (const Piece& piece : *pieces) order.push_back(&piece);
     std::ranges::sort(order, {}, &Piece::slot);
-    for (const Piece* piece : order) table_.append_row(pieces == &execution.inputs, piece->slot, piece->row, text);
+    for (const Piece* piece : order) table_.append_row({pieces == &execution.inputs, piece->slot, has_images_}, piece->row, text);
   }
   const FilePart part{std::as_bytes(std::span(text)), nullptr};
   std::string stored;

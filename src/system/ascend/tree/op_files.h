@@ -34,6 +34,9 @@ class OpFiles {
   // Errors: those of the file system, and what DumpRoom::is_no_room() knows; a file is there as a whole or not at all.
   Status write(const Op& op, Execution& execution, uint64_t overflow_task);
 
+  // From now on tensors of four and five dimensions are described as images.
+  void has_images() { has_images_ = true; }
+
   [[nodiscard]] const LastPayload& last() const { return last_; }
   void forget_last() { last_.path.clear(); }
 
@@ -65,6 +68,7 @@ class OpFiles {
   std::map<std::string, std::shared_ptr<NamedFolder>> folders_;
   uint64_t last_time_us_ = 0;
   int64_t last_step_ = -1;
+  bool has_images_ = false;
   LastPayload last_;
   std::atomic<uint64_t> bytes_written_{0};
 };

@@ -45,6 +45,7 @@ class Writer : public LayoutWriter {
 
   Status add_op(OpId id, const OpInfo& op) override;
   void pass_over_ops(uint32_t count) override;
+  [[nodiscard]] bool numbers_ops() const override { return options_.scoped_names; }
   void op_decided(OpId id, const OpDecision& decision) override;
   [[nodiscard]] bool follows_steps() const override { return true; }
   Status end_step(int64_t step, uint64_t run) override;
@@ -88,6 +89,13 @@ class Writer : public LayoutWriter {
   uint64_t lost_ = 0;  // records whose file could not be written
 };
 
+// Graphs with convolutions and pooling compute on images, and the real system labels their tensors so; in others, such as those of
+// transformers, four dimensions are batch and heads.
+bool is_of_images(std::string_view type) {
+  const std::string lower = to_lower(type);
+  return lower.find("conv") != std::string::npos || lower.find("pool") != std::string::npos;
+}
+
 Status Writer::add_op(OpId id, const OpInfo& info) {
   const std::lock_guard lock(mutex_);
   if (ops_.size() <= id) ops_.resize(size_t{id} + 1);
@@ -110,6 +118,7 @@ Status Writer::add_op(OpId id, const OpInfo& info) {
   if (const auto watcher = tasks_.find(watcher_of(info)); watcher != tasks_.end()) op.task = watcher->second;
   tasks_.try_emplace(info.name, op.task);
   inputs_.add_op(id, info);
+  if (is_of_images(info.type)) files_.has_images();
   return {};
 }
 

@@ -208,8 +208,11 @@ Status read_op_debug_mode(Value value, Reading& reading) {
   settings.op_debug_mode = static_cast<uint64_t>(counts_as);
   if (settings.op_debug_mode == kException && settings.e2e) {
     if (settings.iteration != "all") reading.note(value, "4 looks at every iteration; \"iteration\" has no effect");
-    if (settings.sample_mode != 0) reading.note(value, "4 keeps whole tensors; \"sample_mode\" has no effect");
     settings.iteration = "all";
+  }
+  // A sample is a way to keep less; what is looked for may be anywhere in a tensor.
+  if (settings.op_debug_mode != 0 && settings.sample_mode != 0) {
+    reading.note(value, concat(settings.op_debug_mode, " looks at whole tensors; \"sample_mode\" has no effect"));
     settings.sample_mode = 0;
   }
   if (settings.op_debug_mode != 0 && settings.dump_mode != 0) {

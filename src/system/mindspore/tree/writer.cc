@@ -38,6 +38,7 @@ class Writer : public LayoutWriter {
 
   Status add_op(OpId id, const OpInfo& op) override;
   void pass_over_ops(uint32_t count) override;
+  [[nodiscard]] bool numbers_ops() const override { return true; }
   void op_decided(OpId id, const OpDecision& decision) override;
   [[nodiscard]] bool follows_steps() const override { return true; }
   Status end_step(int64_t step, uint64_t run) override;

@@ -1,0 +1,57 @@
+#include "base/other_model.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace tensortap {
+namespace {
+
+std::vector<std::string> texts_in(const Json& object, const char* key) {
+  std::vector<std::string> texts;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return texts;
+  for (const Json& text : *found) {
+    if (text.is_string()) texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
+std::string text_in(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+}  // namespace
+
+std::string other_model_text(const OtherModel& other) {
+  std::vector<std::string> names;
+  for (const std::string& name : other.running) names.push_back(quote(name));
+  const std::string runs = names.empty() ? "what runs has no name of a model" : concat("what runs is called ", join(names, " or "));
+  return concat("the model ", quote(other.name), other.origin.empty() ? "" : concat(" (", other.origin, ")"), " does not run; ", runs, ".",
+                did_you_mean(other.name, other.running));
+}
+
+Json other_model_json(const OtherModel& other) {
+  return {{"name", other.name}, {"origin", other.origin}, {"running", other.running}, {"text", other_model_text(other)}};
+}
+
+Json other_models_in_both(const Json& one, const Json& two) {
+  Json both = Json::array();
+  if (!one.is_array() || !two.is_array()) return both;
+  for (const Json& model : one) {
+    if (!model.is_object()) continue;
+    OtherModel other{text_in(model, "name"), text_in(model, "origin"), texts_in(model, "running")};
+    const auto same =
+        std::ranges::find_if(two, [&](const Json& entry) { return entry.is_object() && text_in(entry, "name") == other.name; });
+    if (other.name.empty() || same == two.end()) continue;
+    for (std::string& name : texts_in(*same, "running")) {
+      if (std::ranges::find(other.running, name) == other.running.end()) other.running.push_back(std::move(name));
+    }
+    both.push_back(other_model_json(other));
+  }
+  return both;
+}
+
+}  // namespace tensortap
