@@ -93,6 +93,35 @@ def test_an_acl_json_in_the_current_folder_dumps_the_model(program: Build, tmp_p
     assert any("prob1" in json.dumps(row) for row in listed.objects)
 
 
+# A3
+def test_names_that_no_loaded_model_has_are_said(program: Build, tmp_path: Path) -> None:
+    models = [image_model(tmp_path / f"{name}.onnx", [1, 3, 8, 8]) for name in ("resnet50", "other")]
+    wanted = [{"model_name": "resnet50", "layer": ["conv1", "relu9"]}, {"model_name": "other"}]
+    config = dump_config(tmp_path / "acl.json", dump_path=str(tmp_path), dump_list=wanted)
+    words = ("init", config, "load", models[0], "load", models[1], "run", "1", "1", "1", "run", "2", "1", "1")
+    done = run_program(program("dump_flow"), *words, "end", cwd=tmp_path)
+    (line,) = done.stderr.splitlines()
+    assert 'the name "relu9" of the model "resnet50" (' in line and line.endswith('matches no op. Did you mean "relu1"?')
+    wanted[1]["model_name"] = "resnet-50"
+    dump_config(tmp_path / "acl.json", dump_path=str(tmp_path), dump_list=wanted[1:])
+    for end in (("end",), ()):
+        done = run_program(program("dump_flow"), *words, *end, cwd=tmp_path)
+        (line,) = done.stderr.splitlines()
+        assert 'the model "resnet-50" (' in line
+        assert 'what runs is called "resnet50" or "classifier" or "other". Did you mean "resnet50"?' in line
+
+
+# A16
+def test_images_of_a_convolutional_model_are_labelled_so(program: Build, tmp_path: Path) -> None:
+    model = image_model(tmp_path / "m.onnx", [1, 3, 8, 8])
+    config = dump_config(tmp_path / "acl.json", dump_path=str(tmp_path), dump_mode="all", dump_list=[{}])
+    assert run_program(program("dump_flow"), "init", config, "load", model, "run", "1", "1", "1", "end", cwd=tmp_path).returncode == 0
+    (step,) = tmp_path.glob("*/0/m/1/0")
+    formats = {path.name.split(".")[1]: parse_file(path).message.output[0].format for path in step.iterdir()}
+    nchw, nd = 0, 2
+    assert (formats["data"], formats["pool1"], formats["prob1"]) == (nchw, nchw, nd)
+
+
 def test_a_wrong_config_ends_the_program_with_its_code(program: Build, tmp_path: Path) -> None:
     model = image_model(tmp_path / "m.onnx", [1, 3, 8, 8])
     dump_config(tmp_path / "acl.json", dump_path=str(tmp_path / "not there"), dump_list=[])
@@ -269,9 +298,13 @@ def test_a_run_that_fails_names_the_op_and_leaves_its_inputs(program: Build, tmp
     assert lines[-1] == "execute 500002"
     assert not list(tmp_path.glob("crash*"))
     files = [path.name for path in (tmp_path / "extra-info" / "data-dump" / "0").iterdir()]
-    assert any(name.startswith("Gather.gather1.") for name in files), files
+    (name,) = (name for name in files if name.startswith("Gather.gather1."))
+    assert name.split(".")[2] == "1", "the second op of the model"
+    assert "task 1 arguments 0 1 0" in lines
+    assert "output y type 9 size 16" in lines
     plain = run_program(program("exception_flow"), "-", tmp_path / "m.onnx", cwd=tmp_path)
-    assert plain.stdout.splitlines() == ["device 0", "op 100024 ", "execute 500002"]
+    expected = ["device 0", "op 100024 ", "task 4294967295 arguments 0 1 0", "execute 500002"]
+    assert plain.stdout.splitlines() == expected
 
 
 def test_a_program_saves_tensors_as_the_vendors_messages(program: Build, tmp_path: Path) -> None:

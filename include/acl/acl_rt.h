@@ -200,12 +200,15 @@ ACL_FUNC_VISIBILITY aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, si
 
 /* Called when an operator of a model or a single one fails; null = no longer. */
 ACL_FUNC_VISIBILITY aclError aclrtSetExceptionInfoCallback(aclrtExceptionInfoCallback callback);
-/* 0xFFFFFFFF for a null `info`. The task is the number of the op that failed, for aclmdlCreateAndGetOpDesc(). */
+/* 0xFFFFFFFF for a null `info`. The task is the number of the op that failed, for aclmdlCreateAndGetOpDesc(), and in the names of exception
+ * files; 0xFFFFFFFF where the op is not known. */
 ACL_FUNC_VISIBILITY uint32_t aclrtGetTaskIdFromExceptionInfo(const aclrtExceptionInfo* info);
 ACL_FUNC_VISIBILITY uint32_t aclrtGetStreamIdFromExceptionInfo(const aclrtExceptionInfo* info);
 ACL_FUNC_VISIBILITY uint32_t aclrtGetThreadIdFromExceptionInfo(const aclrtExceptionInfo* info);
 ACL_FUNC_VISIBILITY uint32_t aclrtGetDeviceIdFromExceptionInfo(const aclrtExceptionInfo* info);
 ACL_FUNC_VISIBILITY uint32_t aclrtGetErrorCodeFromExceptionInfo(const aclrtExceptionInfo* info);
+/* The arguments of the kernel, which lie on a device: there is none here, so null and 0. */
+ACL_FUNC_VISIBILITY aclError aclrtGetArgsFromExceptionInfo(const aclrtExceptionInfo* info, void** devArgsPtr, uint32_t* devArgsLen);
 
 /* ---- dump of models -------------------------------------------------------------------------------------------------------------- */
 

@@ -142,7 +142,8 @@ typedef struct tensortap_onnxruntime_model_options {
  * always, to be freed with tensortap_free():
  *   on success {"name", "source": "onnxruntime 1.31.1", "inputs": [{"name", "kind", "dtype", "shape"}], "outputs": [...],
  *   "ops": [{"name", "type", "originals"...}], "capture": whether a session is open, "capture_error": why none is though one was asked
- *   for, or null}; "ops" is empty without a session;
+ *   for, or null, "unmatched": [what the config selects and the model does not have, in sentences], "other_models": [as in run.json]};
+ *   "ops", "unmatched" and "other_models" are empty without a session;
  *   on failure {"error": message}; *model is then null.
  * A config that cannot be followed does not keep the model from running: it runs plain, and "capture_error" says so. */
 TENSORTAP_API int tensortap_onnxruntime_model_open(const tensortap_onnxruntime_model_options* options, tensortap_onnxruntime_model** model,

@@ -23,7 +23,18 @@ static void describe(aclrtExceptionInfo* info) {
     std::cout << "input " << aclGetTensorDescName(desc) << " type " << aclGetTensorDescType(desc) << " size " << aclGetTensorDescSize(desc)
               << "\n";
   }
+  for (size_t i = 0; i < output_count; ++i) {
+    aclTensorDesc* desc = aclGetTensorDescByIndex(outputs, i);
+    std::cout << "output " << aclGetTensorDescName(desc) << " type " << aclGetTensorDescType(desc) << " size " << aclGetTensorDescSize(desc)
+              << "\n";
+  }
+  void* arguments = info;
+  uint32_t argument_bytes = 1;
+  std::cout << "task " << aclrtGetTaskIdFromExceptionInfo(info) << " arguments "
+            << aclrtGetArgsFromExceptionInfo(info, &arguments, &argument_bytes) << " " << (arguments == nullptr) << " " << argument_bytes
+            << "\n";
   aclDestroyTensorDesc(inputs);
+  aclDestroyTensorDesc(outputs);
 }
 
 int main(int count, char** arguments) {

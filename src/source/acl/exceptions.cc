@@ -20,8 +20,7 @@ constexpr size_t kMostRemembered = 64;
 
 struct Memories {
   std::mutex mutex;
-  uint32_t last_task = 0;                                   // guarded by mutex
-  std::deque<std::pair<uint32_t, FailedOpFacts>> failures;  // guarded by mutex
+  std::deque<std::pair<uint32_t, FailedOpFacts>> failures;  // by task; guarded by mutex
 };
 
 Memories& memories() {
@@ -31,25 +30,32 @@ Memories& memories() {
 
 std::atomic<aclrtExceptionInfoCallback> program_callback{nullptr};
 
-FailedOpFacts facts_of(const Json& failed_op) {
-  FailedOpFacts facts;
-  if (!failed_op.is_object()) return facts;
-  facts.name = failed_op.value("name", "");
-  const auto inputs = failed_op.find("inputs");
-  if (inputs == failed_op.end() || !inputs->is_array()) return facts;
-  for (const Json& input : *inputs) {
-    std::vector<int64_t> dims;
-    const auto shape = input.find("shape");
-    if (shape != input.end() && shape->is_array()) {
-      for (const Json& dim : *shape) dims.push_back(dim.is_number_integer() ? dim.get<int64_t>() : -1);
-    }
-    const aclDataType type =
-        input.contains("dtype") && input["dtype"].is_string() ? acl_type_of(input["dtype"].get<std::string>()) : ACL_DT_UNDEFINED;
-    aclTensorDesc desc = *describe_tensor(type, dims, natural_format(type, dims.size()));
-    if (input.contains("name") && input["name"].is_string()) desc.name = input["name"].get<std::string>();
-    facts.inputs.push_back(std::move(desc));
+aclTensorDesc desc_of(const Json& value) {
+  std::vector<int64_t> dims;
+  const auto shape = value.find("shape");
+  if (shape == value.end() || !shape->is_array()) {
+    dims = {-2};  // any rank
+  } else {
+    for (const Json& dim : *shape) dims.push_back(dim.is_number_integer() ? dim.get<int64_t>() : -1);
   }
-  return facts;
+  const aclDataType type =
+      value.contains("dtype") && value["dtype"].is_string() ? acl_type_of(value["dtype"].get<std::string>()) : ACL_DT_UNDEFINED;
+  aclTensorDesc desc = *describe_tensor(type, dims, natural_format(type, dims.size()));
+  if (value.contains("name") && value["name"].is_string()) desc.name = value["name"].get<std::string>();
+  return desc;
+}
+
+std::vector<aclTensorDesc> descs_in(const Json& failed_op, const char* key) {
+  std::vector<aclTensorDesc> descs;
+  const auto values = failed_op.find(key);
+  if (values == failed_op.end() || !values->is_array()) return descs;
+  for (const Json& value : *values) descs.push_back(desc_of(value));
+  return descs;
+}
+
+FailedOpFacts facts_of(const Json& failed_op) {
+  if (!failed_op.is_object()) return {};
+  return {failed_op.value("name", ""), descs_in(failed_op, "inputs"), descs_in(failed_op, "outputs")};
 }
 
 }  // namespace
@@ -58,11 +64,11 @@ void set_callback(aclrtExceptionInfoCallback callback) { program_callback.store(
 
 void report(const Json& failed_op, uint32_t stream, uint32_t code) {
   aclrtExceptionInfo info;
+  info.task = failed_op.is_object() ? failed_op.value("task", UINT32_MAX) : UINT32_MAX;
   {
     const std::lock_guard lock(memories().mutex);
-    info.task = ++memories().last_task;
-    memories().failures.emplace_back(info.task, facts_of(failed_op));
-    if (memories().failures.size() > kMostRemembered) memories().failures.pop_front();
+    memories().failures.emplace_front(info.task, facts_of(failed_op));
+    if (memories().failures.size() > kMostRemembered) memories().failures.pop_back();
   }
   info.stream = stream;
   info.thread = static_cast<uint32_t>(syscall(SYS_gettid));

@@ -46,8 +46,8 @@ aclError describe_failed_op(uint32_t task, const OpDescTarget& target) {
   std::memcpy(target.name, facts->name.c_str(), facts->name.size() + 1);
   *target.inputs = register_array(facts->inputs);
   *target.input_count = facts->inputs.size();
-  *target.outputs = nullptr;  // it made none
-  *target.output_count = 0;
+  *target.outputs = register_array(facts->outputs);
+  *target.output_count = facts->outputs.size();
   return ACL_SUCCESS;
 }
 

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "source/acl/exec_dump.h"
 #include "source/acl/failure.h"
+#include "source/acl/missed_ops.h"
 #include "source/acl/models.h"
 #include "source/acl/single_op.h"
 
@@ -36,6 +37,7 @@ void write_at_exit() {
   answer([]() -> aclError {
     for (const auto& model : Models::of_process().all()) model->engine().finish_at_exit();
     single_ops::finish_at_exit();
+    if (const auto dump = Lifecycle::of_process().dump()) missed_ops::dump_ended(*dump);
     return ACL_SUCCESS;
   });
 }
@@ -73,11 +75,17 @@ aclError Lifecycle::init(const char* config_path) {
 }
 
 void Lifecycle::take(std::shared_ptr<DumpRequest> request) {
+  end_dump();
   request->timestamp = next_timestamp();
   dump_ = std::move(request);
   ++generation_;
   static const int registered = std::atexit(&write_at_exit);
   if (registered != 0) warn_once("no function can be registered for the end of the program: call aclFinalize() to have dumps whole");
+}
+
+void Lifecycle::end_dump() {
+  if (dump_) missed_ops::dump_ended(*dump_);
+  dump_.reset();
 }
 
 aclError Lifecycle::finalize(bool all, uint64_t* left) {
@@ -87,7 +95,7 @@ aclError Lifecycle::finalize(bool all, uint64_t* left) {
   if (left != nullptr) *left = users_;
   if (users_ > 0) return ACL_SUCCESS;
   dump_initialized_ = false;
-  dump_.reset();
+  end_dump();
   arguments_.reset();
   ++generation_;
   single_ops::forget();
@@ -118,7 +126,7 @@ aclError Lifecycle::finalize_dump() {
   if (users_ == 0) return not_begun();
   if (!dump_initialized_) return dump_not_begun();
   dump_initialized_ = false;
-  dump_.reset();
+  end_dump();
   ++generation_;
   single_ops::forget();
   for (const auto& model : Models::of_process().all()) model->engine().flush();

@@ -39,6 +39,7 @@ class Lifecycle {
 
  private:
   void take(std::shared_ptr<DumpRequest> request);
+  void end_dump();
 
   mutable std::mutex mutex_;
   uint64_t users_ = 0;                            // guarded by mutex_

@@ -274,4 +274,12 @@ uint32_t aclrtGetStreamIdFromExceptionInfo(const aclrtExceptionInfo* info) { ret
 uint32_t aclrtGetThreadIdFromExceptionInfo(const aclrtExceptionInfo* info) { return info != nullptr ? info->thread : UINT32_MAX; }
 uint32_t aclrtGetDeviceIdFromExceptionInfo(const aclrtExceptionInfo* info) { return info != nullptr ? info->device : UINT32_MAX; }
 uint32_t aclrtGetErrorCodeFromExceptionInfo(const aclrtExceptionInfo* info) { return info != nullptr ? info->code : UINT32_MAX; }
+aclError aclrtGetArgsFromExceptionInfo(const aclrtExceptionInfo* info, void** devArgsPtr, uint32_t* devArgsLen) {
+  return answer([&]() -> aclError {
+    if (info == nullptr || devArgsPtr == nullptr || devArgsLen == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "an argument is null");
+    *devArgsPtr = nullptr;
+    *devArgsLen = 0;
+    return ACL_SUCCESS;
+  });
+}
 }

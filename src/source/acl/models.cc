@@ -9,6 +9,7 @@
 #include "source/acl/devices.h"
 #include "source/acl/failure.h"
 #include "source/acl/lifecycle.h"
+#include "source/acl/missed_ops.h"
 #include "source/acl/model_name.h"
 
 namespace tensortap::acl_source {
@@ -96,6 +97,7 @@ aclError Models::load(const ModelSource& source, uint32_t* id) {
   if (!engine.ok()) return load_failed(source, engine.status());
   auto interface = interface_of(**engine);
   if (!interface.ok()) return load_failed(source, interface.status());
+  if (request.dump != nullptr) missed_ops::model_loaded(*request.dump, (*engine)->description());
   const std::unique_lock lock(mutex_);
   models_[request.model_id] = std::make_shared<Model>(request.model_id, *std::move(interface), *std::move(engine));
   *id = request.model_id;

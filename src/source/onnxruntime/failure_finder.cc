@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "source/onnxruntime/element_types.h"
+#include "source/onnxruntime/model_description.h"
 #include "source/onnxruntime/plain_image.h"
 #include "source/onnxruntime/weight_reader.h"
 
@@ -122,6 +123,45 @@ FailedOp collect_failed_inputs(const PreparedModel& model, const TappedSession& 
   return failed;
 }
 
+namespace {
+
+// Of a value of this graph or of one inside it; null = nothing is said of it.
+const ValueInfo* find_value(const Graph& graph, std::string_view name) {
+  for (const auto* infos : {&graph.outputs, &graph.value_infos}) {
+    const auto found = std::ranges::find(*infos, name, &ValueInfo::name);
+    if (found != infos->end()) return &*found;
+  }
+  for (const Node& node : graph.nodes) {
+    for (const Subgraph& inside : node.subgraphs) {
+      if (const ValueInfo* found = find_value(*inside.graph, name); found != nullptr) return found;
+    }
+  }
+  return nullptr;
+}
+
+// What it would have made, as far as the graph says.
+Json describe_outputs(const PreparedModel& model, const OpEntry& op) {
+  Json outputs = Json::array();
+  for (const std::string_view name : op.node->outputs) {
+    const ValueInfo* const info = find_value(model.executed().graph, name);
+    Json output = info == nullptr ? Json{{"dtype", nullptr}, {"shape", nullptr}} : describe_value(*info);
+    output["name"] = std::string(name);
+    // The graph counts the channels that fill up a block.
+    if (op.channel_block > 0) output["shape"] = nullptr;
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+// Its number among the nodes, by which files of exceptions are named.
+size_t task_of(const PreparedModel& model, uint32_t entry) {
+  const auto& entries = model.ops().entries;
+  return static_cast<size_t>(
+      std::count_if(entries.begin(), entries.begin() + entry, [](const OpEntry& op) { return op.role == OpRole::kNode; }));
+}
+
+}  // namespace
+
 Json describe_failure(const PreparedModel& model, const FailedOp& failed, const std::string& message) {
   const OpEntry& op = model.ops().entries[failed.entry];
   Json inputs = Json::array();
@@ -137,8 +177,9 @@ Json describe_failure(const PreparedModel& model, const FailedOp& failed, const 
     }
     inputs.push_back(std::move(input));
   }
-  return {{"name", op.name},   {"type", std::string(op.type)}, {"message", message},
-          {"graph", op.graph}, {"originals", op.originals},    {"inputs", inputs}};
+  return {
+      {"name", op.name},           {"type", std::string(op.type)},         {"message", message}, {"graph", op.graph},
+      {"originals", op.originals}, {"task", task_of(model, failed.entry)}, {"inputs", inputs},   {"outputs", describe_outputs(model, op)}};
 }
 
 }  // namespace tensortap::onnxruntime

@@ -137,11 +137,24 @@ Status LoadedModel::open_capture(const tensortap_onnxruntime_model_options& opti
   return {};
 }
 
+void LoadedModel::add_unmatched(Json& description) const {
+  for (const char* key : {"unmatched", "other_models"}) description[key] = Json::array();
+  if (!session_) return;
+  char* text = tensortap_session_report(session_.get());
+  const Json report = text != nullptr ? Json::parse(text, nullptr, false) : Json();
+  tensortap_free(text);
+  for (const char* key : {"unmatched", "other_models"}) {
+    const auto found = report.find(key);
+    if (found != report.end() && found->is_array()) description[key] = *found;
+  }
+}
+
 Json LoadedModel::describe() const {
   Json description = {
       {"name", name_},        {"inputs", Json::array()},        {"outputs", Json::array()},
       {"ops", Json::array()}, {"capture", session_ != nullptr}, {"capture_error", capture_error_.empty() ? Json() : Json(capture_error_)}};
   description["source"] = concat("onnxruntime ", library_->version());
+  add_unmatched(description);
   const Graph& graph = prepared_ ? prepared_->executed().graph : interface_.graph;
   for (const ValueInfo& info : required_inputs(graph)) description["inputs"].push_back(describe_value(info));
   for (const ValueInfo& info : graph.outputs) description["outputs"].push_back(describe_value(info));

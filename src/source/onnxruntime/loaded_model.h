@@ -54,6 +54,7 @@ class LoadedModel {
   Status take_bytes(const tensortap_onnxruntime_model_options& options);
   Status read_interface();
   Status open_plain();
+  void add_unmatched(Json& description) const;
   Status open_capture(const tensortap_onnxruntime_model_options& options);
   void drop_capture(const Status& reason);
   [[nodiscard]] Result<const ValueInfo*> input_of(const tensortap_tensor& tensor) const;

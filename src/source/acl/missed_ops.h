@@ -1,0 +1,21 @@
+// What a dump config names and no loaded model has, said on stderr: as a wrong name leaves a dump empty.
+
+#ifndef TENSORTAP_SOURCE_ACL_MISSED_OPS_H_
+#define TENSORTAP_SOURCE_ACL_MISSED_OPS_H_
+
+#include "base/json_fwd.h"
+#include "source/acl/engine.h"
+
+namespace tensortap::acl_source::missed_ops {
+
+// A model was loaded for this dump; `description` is its EngineModel's. Says at once which ops of it the config names and it does not have.
+// Not for single operators, nor for a dump that `tensortap exec` asked for, which says so itself. Thread-safe.
+void model_loaded(const DumpRequest& dump, const Json& description);
+
+// The dump takes no more models: says which models the config names that none of those loaded is. Once for each dump; with no model loaded,
+// nothing. Thread-safe.
+void dump_ended(const DumpRequest& dump);
+
+}  // namespace tensortap::acl_source::missed_ops
+
+#endif  // TENSORTAP_SOURCE_ACL_MISSED_OPS_H_
