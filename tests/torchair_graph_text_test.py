@@ -55,7 +55,9 @@ def attributes(block: dict[str, Any]) -> dict[str, str]:
 def test_the_text_of_a_graph_has_names_edges_and_where_each_op_comes_from(tmp_path: Path) -> None:
     run(tmp_path, TEXT + "write(_graph_text.dump_ge_graph)\n", DUMP_GE_GRAPH="1")
     text = (tmp_path / "ge_proto_00000000_graph_1_Build.txt").read_text()
-    ops = {op["name"][0]: op for op in message_of(text)}
+    (graph,) = message_of(text)
+    assert graph["name"] == ["graph_1"] and graph["input"] == ["arg0_1:0", "arg1_1:0", "arg2_1:0"]
+    ops = {op["name"][0]: op for op in graph["op"]}
     assert list(ops) == ["arg0_1", "arg1_1", "arg2_1", "MatMulV2", "Relu", "ReduceSum", "NetOutput"]
     matmul = ops["MatMulV2"]
     assert matmul["type"] == ["MatMulV2"]
@@ -74,7 +76,7 @@ def test_the_text_of_a_graph_has_names_edges_and_where_each_op_comes_from(tmp_pa
 def test_a_level_of_three_has_names_types_and_edges_only(tmp_path: Path) -> None:
     run(tmp_path, TEXT + "write(_graph_text.dump_ge_graph)\n", DUMP_GE_GRAPH="3", DUMP_GRAPH_PATH=str(tmp_path / "new/folder"))
     [path] = (tmp_path / "new/folder").iterdir()
-    for op in message_of(path.read_text()):
+    for op in message_of(path.read_text())[0]["op"]:
         assert set(op) <= {"name", "type", "input"}
 
 

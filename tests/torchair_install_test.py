@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from case_table import each_row
 from cli_support import PACKAGE
-from torch_support import run_program
 
 pytest.importorskip("tensortap.torchair", reason="the module is not built")
 
@@ -28,11 +27,6 @@ def fine(done: subprocess.CompletedProcess[str]) -> str:
     """Give the standard output of a program that ended well."""
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def with_torch(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
-    """Run the text of a program with torch under ``python -m tensortap.torchair``."""
-    return run_program(folder, program, "-m", "tensortap.torchair")
 
 
 def test_both_names_mean_the_same_modules(tmp_path: Path) -> None:
@@ -54,7 +48,7 @@ assert ours.__name__ == ours.__spec__.name == "tensortap.torchair" and dump_conf
 places = [getattr(module, "__file__", None) for module in {id(module): module for module in sys.modules.values()}.values()]
 doubled = {place for place in places if place and "torchair" in place and places.count(place) > 1}
 assert not doubled, doubled
-assert len([finder for finder in sys.meta_path if "tensortap" in type(finder).__module__]) == 2
+assert len([finder for finder in sys.meta_path if "tensortap" in type(finder).__module__]) == 3
 """
     fine(python(tmp_path, "-c", program))
 
@@ -63,7 +57,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     program = """
 import tensortap.torchair; tensortap.torchair.install()
 import torchair
-for name in ("torchair.ge", "torchair.configs.nothing"):
+for name in ("torchair.experimental", "torchair.configs.nothing"):
     try:
         __import__(name)
     except ModuleNotFoundError as error:
@@ -72,12 +66,12 @@ for name in ("torchair.ge", "torchair.configs.nothing"):
     else:
         raise AssertionError(name)
 try:
-    torchair.ge
+    torchair.experimental
 except AttributeError as error:
-    assert str(error) == "torchair.ge is not in tensortap.torchair; see docs/torchair.md for what is"
-assert not hasattr(torchair, "dynamo_export") and "scope" in dir(torchair)
+    assert str(error) == "torchair.experimental is not in tensortap.torchair; see docs/torchair.md for what is"
+assert not hasattr(torchair, "core_of_it") and "scope" in dir(torchair)
 try:
-    from torchair import dynamo_export
+    from torchair import core_of_it
 except ImportError:
     pass
 """
@@ -180,75 +174,3 @@ def test_a_command_line_that_is_wrong_or_a_program_that_fails(tmp_path: Path, ar
 
 def test_help_is_on_standard_output(tmp_path: Path) -> None:
     assert fine(python(tmp_path, "-m", "tensortap.torchair", "--help")).startswith("usage: ")
-
-
-STAND_IN = """
-import torch, torch_npu, torchair
-import torch_npu as again
-x = torch.randn(2, 2)
-net = torch.nn.Linear(2, 2)
-assert x.npu() is x and x.npu("npu:0", non_blocking=True) is x and net.npu() is net and net.npu(0) is net
-assert torch.npu.is_available() is False and torch.npu.device_count() == 1 and torch.npu.current_device() == 0
-torch.npu.set_device("npu:0"); torch_npu.npu.set_device(0); torch.npu.synchronize()
-SAYS = "tensortap's stand-in for torch_npu"
-def fails(kind, call):
-    try:
-        call()
-    except kind as error:
-        assert SAYS in str(error), error
-    else:
-        raise AssertionError(call)
-fails(AttributeError, lambda: torch.npu.Stream)
-fails(AttributeError, lambda: torch_npu.npu_format_cast)
-fails(AttributeError, lambda: torch_npu.__version__)
-assert not hasattr(torch_npu, "contrib")
-try:
-    import torch_npu.contrib
-except ModuleNotFoundError as error:
-    assert str(error).startswith("torch_npu.contrib is not in tensortap"), error
-assert x.is_npu is False and torch.nn.Parameter(x).is_npu is False
-import io, warnings
-with warnings.catch_warnings():
-    warnings.simplefilter("error")
-    torch.manual_seed(3)
-    with torch.random.fork_rng():
-        torch.manual_seed(4)
-    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(4, 2)), batch_size=2, num_workers=1)
-    optimizer = torch.optim.Adam(net.parameters(), foreach=True)
-    for (batch,) in loader:
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            net(batch).float().sum().backward()
-        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        optimizer.step()
-    file = io.BytesIO()
-    torch.save(net.state_dict(), file)
-    file.seek(0)
-    net.load_state_dict(torch.load(file, weights_only=True))
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
-        net(x)
-assert {"npu", "npugraph_ex"} <= set(torch._dynamo.list_backends(exclude_tags=()))
-assert torch.equal(torch.compile(lambda x: x * 2 + 1, backend="eager")(x), x * 2 + 1)
-assert torch.equal(torch.compile(lambda x: x * 2 + 1, backend="aot_eager")(x), x * 2 + 1)
-"""
-
-
-def test_the_stand_in_leaves_everything_on_the_cpu(tmp_path: Path) -> None:
-    done = with_torch(tmp_path, STAND_IN)
-    fine(done)
-    assert done.stdout == ""
-    assert done.stderr.count("tensortap:") == 1
-    assert "torch_npu is not installed; a stand-in runs this program on the CPU" in done.stderr
-
-
-@each_row("made", ['torch.device("npu")', 'torch.randn(2, device="npu:0")', 'torch.ones(2).to("npu")', 'torch.nn.Linear(1, 1).to("npu:1")'])
-def test_a_program_that_wants_the_device_itself_hears_why_it_cannot(tmp_path: Path, made: str) -> None:
-    done = with_torch(tmp_path, f"import torch, torch_npu\n{made}\n")
-    assert done.returncode == 1
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("tensortap: tensortap's stand-in for torch_npu runs programs on the CPU and has no device npu"), done.stderr
-    assert "RuntimeError" in done.stderr
-
-
-def test_other_errors_of_a_program_are_its_own(tmp_path: Path) -> None:
-    done = with_torch(tmp_path, "import torch_npu\nraise RuntimeError('no device string: cuda')\n")
-    assert done.stderr.splitlines()[-1] == "RuntimeError: no device string: cuda"

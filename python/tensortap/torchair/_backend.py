@@ -7,11 +7,13 @@ import itertools
 import json
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from . import _acl_config
 from ._messages import say
 
 if TYPE_CHECKING:
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
     from .configs.compiler_config import CompilerConfig
 
 _numbers = itertools.count(1)
-_documents: dict[tuple[Any, ...], dict[str, tuple[str, ...] | None]] = {}
+_documents: dict[tuple[Any, ...], tuple[str, dict[str, tuple[str, ...] | None]]] = {}
+"""By the options: where the acl.json is, and the names that the program gives for each graph."""
+_registry_lock = threading.Lock()
+_COPIES = ("aten.clone.default", "aten.copy.default")
 _single_ops: set[str] = set()
 """Files by which operators outside of graphs are dumped."""
 _known_names: dict[int, tuple[CompilerConfig, set[str]]] = {}
@@ -51,6 +56,7 @@ def get_npu_backend(*, compiler_config: CompilerConfig | None = None, custom_dec
     from .configs.compiler_config import CompilerConfig
 
     config = CompilerConfig() if compiler_config is None else compiler_config
+    config.used_from()
     _warn_of_unsupported(config)
     _check_dump(config)
     return functools.partial(_backend, compiler_config=config, decompositions=dict(custom_decompositions or {}))
@@ -69,7 +75,7 @@ def _check_dump(config: CompilerConfig) -> None:
     if path and config.dump_config.enable_dump:
         warnings.warn(f"dump_config_path {path} has no effect beside enable_dump", UserWarning, stacklevel=3)
     elif path:
-        text = _checked_config(path)
+        text = _acl_config.checked(path, config.used_from())
     for first, last in _turned_ranges(config.dump_config.dump_step.value or ""):
         warnings.warn(f"dump_step: {first}-{last} is the wrong way round and selects no step", UserWarning, stacklevel=3)
     if _dumps(config):
@@ -77,7 +83,7 @@ def _check_dump(config: CompilerConfig) -> None:
 
         functions = _library.prepare()
         if text:
-            _dump_single_ops(text, path, functions)
+            dump_single_ops(text, path, functions)
 
 
 def _turned_ranges(steps: str) -> list[tuple[str, str]]:
@@ -87,29 +93,23 @@ def _turned_ranges(steps: str) -> list[tuple[str, str]]:
     return [(first, last) for first, last in ranges if int(last) < int(first)]
 
 
-def _checked_config(path: str) -> str:
-    """Read a file of AscendCL and give its text; RuntimeError when it cannot be read or is wrong."""
-    from tensortap import _core
-
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise RuntimeError(f"{path} cannot be read: {error}") from error
-    problem = json.loads(_core.check_config(text, path, "acl")).get("error")
-    if problem:
-        raise RuntimeError(problem)
-    return text
-
-
-def _dump_single_ops(text: str, path: str, functions: Any) -> None:
-    """Begin to dump the operators outside of graphs, too, where the file of AscendCL asks for that."""
-    if json.loads(text).get("dump", {}).get("dump_op_switch") != "on" or path in _single_ops:
+def dump_single_ops(text: str, path: str, functions: Any) -> None:
+    """Begin to dump the operators outside of graphs, too, where the file of AscendCL asks for that; a failure is a warning."""
+    if not _acl_config.dumps_single_ops(text) or path in _single_ops:
         return
     _single_ops.add(path)
     problem = functions.open(text, path, "")
     if problem:
         warnings.warn(f"operators outside of graphs are not dumped: {problem}", UserWarning, stacklevel=4)
+
+
+def end_single_ops() -> None:
+    """End that dump, where there is one."""
+    if _single_ops:
+        from . import _library
+
+        _single_ops.clear()
+        _library.prepare().close()
 
 
 def _dumps(config: CompilerConfig) -> bool:
@@ -127,7 +127,7 @@ def _backend(
 
     from tensortap._torch import graph_family
 
-    family = _Family(compiler_config)
+    family = Family(compiler_config)
     compiler = aot_autograd(
         fw_compiler=functools.partial(family.compile, phase=graph_family.FORWARD),
         bw_compiler=functools.partial(family.compile, phase=graph_family.BACKWARD),
@@ -150,7 +150,7 @@ def _compiling() -> AbstractContextManager[None]:
     return nullcontext() if functions is None else compiling(functions)
 
 
-class _Family:
+class Family:
     """The graphs that one graph of Dynamo becomes."""
 
     def __init__(self, config: CompilerConfig) -> None:
@@ -173,42 +173,51 @@ class _Family:
         if hasattr(graph, "real_recompile"):
             graph.real_recompile()
         if config.debug.fx_summary.type.value:
-            _fx_summary.write_fx_summary(graph, inputs)
+            _fx_summary.write_fx_summary(graph, inputs, config.used_from())
             if config.debug.fx_summary.skip_compile:
                 return _plain(graph)
         if config.debug.data_dump.type.value == "npy":
             return _fx_dump.FxDumper(graph, name, config)
         if self._saves_nodes() and config.dump_config.data_dump_stage.value == "original":
             return self._saving(graph)
-        marked = self._passes(graph, phase)
-        return self._finished(graph, name, marked, phase)
+        marked, has_block = self._passes(graph, inputs, phase)
+        return self._finished(graph, name, marked, phase, has_block)
 
-    def _passes(self, graph: GraphModule, phase: int) -> set[Node]:
-        """Apply the program's passes; gives the nodes inside of a scope of the dump."""
+    def _passes(self, graph: GraphModule, inputs: Any, phase: int) -> tuple[set[Node], bool]:
+        """Apply the program's passes; gives the nodes inside of a scope of the dump, and whether there is a scope."""
         from tensortap._torch.graph_family import BACKWARD
 
-        from . import scope
+        from . import _replacement, scope
 
         config = self._config
-        _apply(config.post_grad_custom_pre_pass, graph)
+        _apply(config.post_grad_custom_pre_pass, graph, inputs, config)
         if config.experimental_config.remove_noop_ops:
             _remove_noop_ops(graph)
+        if config.experimental_config.pattern_fusion_pass:
+            _replacement.replace_patterns(graph)
+        has_block = scope.has_dump_block(graph.graph)
         marked: set[Node] = scope.marked_nodes(graph.graph)
         scope.remove_markers(graph.graph)
         if phase == BACKWARD:
             marked |= {node for node in graph.graph.nodes if node.meta.get("seq_nr", -1) in self._in_scope}
         else:
             self._in_scope |= {node.meta["seq_nr"] for node in marked if node.meta.get("seq_nr", -1) >= 0}
-        self._has_scope = self._has_scope or bool(marked)
-        _apply(config.post_grad_custom_post_pass, graph)
+        _apply(config.post_grad_custom_post_pass, graph, inputs, config)
+        scope.remove_markers(graph.graph)
         graph.recompile()
-        return marked
+        return marked, has_block
 
-    def _finished(self, graph: GraphModule, name: str, marked: set[Node], phase: int) -> Callable[..., Any]:
+    def _finished(self, graph: GraphModule, name: str, marked: set[Node], phase: int, has_block: bool) -> Callable[..., Any]:
         from . import _ge_names, _graph_text
 
         config = self._config
         names = _ge_names.name_nodes(graph.graph)
+        has_op = any(node in names for node in marked)
+        self._has_scope = self._has_scope or has_op
+        if has_block and not has_op and config.dump_config.enable_dump:
+            alone = not (config.dump_config.dump_layer.value or "").split()
+            effect = "every operator of the graph is dumped" if alone else "only the operators of dump_layer are dumped"
+            say(f"torchair.scope.data_dump() marks no operator in {name}: {effect}")
         _graph_text.dump_ge_graph(graph, names, name)
         runner = self._choose(graph, name, names, marked, phase)
         if not config.debug.graph_dump.type.value:
@@ -233,7 +242,8 @@ class _Family:
         from . import _graph
         from ._environment import world_folder
 
-        folder = os.path.join(world_folder(self._config.debug.data_dump.path or "."), name)
+        config = self._config
+        folder = os.path.join(world_folder(config.debug.data_dump.path or config.used_from()), name)
         spec = {"tensortap": 1, "payload": "statistics", "slots": ["in", "out"], "out": os.path.abspath(folder)}
         return _graph.DumpedGraph(graph, name, names, phase, lambda: (json.dumps(spec), "compiler_config.debug.data_dump"))
 
@@ -251,25 +261,21 @@ class _Family:
         dump = self._config.dump_config
         if not dump.enable_dump:
             return _plain(graph)
-        saving = _aclgraph.with_saved_nodes(graph, world_folder(str(dump.dump_path.value)))
+        saving = _aclgraph.with_saved_nodes(graph, world_folder(self._config.located(str(dump.dump_path.value))))
         return _plain(saving)
 
     def _dumped(self, graph: GraphModule, name: str, names: Mapping[Node, NodeName], marked: set[Node], phase: int) -> Callable[..., Any]:
         from . import _graph
         from ._environment import make_world_folder
 
-        dump = self._config.dump_config
+        dump, folder = self._config.dump_config, self._config.used_from()
         if not dump.enable_dump:
             path = str(dump.dump_config_path.value)
-            text = _checked_config(path)
-            return _graph.DumpedGraph(graph, name, names, phase, lambda: (text, path))
-        wanted, unknown = self._wanted(name, names, marked)
-        said = functools.partial(_say_unknown, self._config, name, names, unknown)
-        if wanted is not None and not wanted:
-            return _AtFirstCall(said, _plain(graph))
-
-        path = str(dump.dump_path.value)
+            text = _acl_config.for_graph(_acl_config.checked(path, folder), path, name)
+            return _graph.DumpedGraph(graph, name, names, phase, lambda: (text(), path))
+        wanted, asked, unknown = self._wanted(name, names, marked)
         options: dict[str, Any] = {
+            "dump_path": self._config.located(str(dump.dump_path.value)),
             "dump_mode": dump.dump_mode.value,
             "dump_step": (dump.dump_step.value or "").rstrip("\n"),
             "dump_data": dump.dump_data.value,
@@ -277,25 +283,37 @@ class _Family:
         }
 
         def config() -> tuple[str, str]:
-            said()
-            located = {"dump_path": make_world_folder(path), **options}
-            _told(name, wanted, located)
+            _say_unknown(self._config, name, names, unknown)
+            located = {**options, "dump_path": make_world_folder(options["dump_path"])}
+            _told(name, asked, located, folder)
             if wanted is not None:
                 located["scope"] = list(wanted)
             return json.dumps({"torchair": located}), "compiler_config.dump_config"
 
+        if wanted is not None and not wanted:
+            return _AtFirstCall(config, _plain(graph))
         return _graph.DumpedGraph(graph, name, names, phase, config)
 
-    def _wanted(self, name: str, names: Mapping[Node, NodeName], marked: set[Node]) -> tuple[tuple[str, ...] | None, list[str]]:
-        """Give the names of the nodes that are dumped, None for all of them, and the names that the graph does not have."""
+    def _wanted(
+        self, name: str, names: Mapping[Node, NodeName], marked: set[Node]
+    ) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None, list[str]]:
+        """Say what is dumped of a graph.
+
+        Returns
+        -------
+        tuple
+            The names of the nodes that are dumped; the names that the program gives, unknown ones too; both None for all nodes. The names
+            that the graph does not have.
+        """
         from . import _ge_names
 
         asked = (self._config.dump_config.dump_layer.value or "").split()
         if not asked and not self._has_scope:
-            return None, []
+            return None, None, []
         known = _known_names.setdefault(id(self._config), (self._config, set()))[1]
         unknown = []
         chosen = {named.name: None for node, named in names.items() if node in marked}
+        listed = tuple(dict.fromkeys([*asked, *chosen]))
         for text in asked:
             found = _ge_names.matched(names, text, name)
             chosen.update({names[node].name: None for node in found})
@@ -303,7 +321,7 @@ class _Family:
                 known.add(text)
             else:
                 unknown.append(text)
-        return tuple(chosen), unknown
+        return tuple(chosen), listed, unknown
 
 
 class _AtFirstCall:
@@ -332,14 +350,14 @@ def _say_unknown(config: CompilerConfig, name: str, names: Mapping[Node, NodeNam
         say(f"{text}. DUMP_GE_GRAPH=3 in the environment writes a file with all names.")
 
 
-def _told(name: str, wanted: tuple[str, ...] | None, options: Mapping[str, Any]) -> None:
-    """Write the acl.json of the graphs with these options, this one among them."""
+def _told(name: str, asked: tuple[str, ...] | None, options: Mapping[str, Any], folder: str) -> None:
+    """Write the acl.json of the graphs with these options, this one among them, into the folder where the first config was used."""
     from . import _graph
 
     key = tuple(options.values())
-    entries = _documents.setdefault(key, {})
-    entries[name] = wanted
-    _graph.write_layer_document(_graph.layer_document(entries.items(), options), list(_documents).index(key))
+    place, entries = _documents.setdefault(key, (folder, {}))
+    entries[name] = asked
+    _graph.write_layer_document(_graph.layer_document(entries.items(), options), place, list(_documents).index(key))
 
 
 def _plain(graph: GraphModule) -> Callable[..., Any]:
@@ -348,19 +366,29 @@ def _plain(graph: GraphModule) -> Callable[..., Any]:
     return forward
 
 
-def _apply(option: Any, graph: GraphModule) -> None:
+def _apply(option: Any, graph: GraphModule, inputs: Any, config: CompilerConfig) -> None:
     """Call a pass of the program, where there is one."""
     if option.value is not None:
-        option.value(graph)
+        option.value(graph, inputs, config)
 
 
 def _remove_noop_ops(graph: GraphModule) -> None:
-    """Take out operators that do nothing, as TorchAir does before it names nodes; of releases of torch that have such a pass."""
+    """Take out operators that do nothing, as TorchAir does before it names nodes; of releases of torch that have such a pass.
+
+    Copies stay: the program asks for them by name, and for their values.
+    """
     try:
-        from torch._inductor.fx_passes.post_grad import remove_noop_ops
-    except ImportError:
+        from torch._inductor.fx_passes import post_grad
+
+        registry = post_grad.noop_registry
+        remove = post_grad.remove_noop_ops
+    except (ImportError, AttributeError):
         return
-    try:
-        remove_noop_ops(graph.graph)
-    except Exception as error:
-        say(f"operators that do nothing stay in the graph: {error}")
+    with _registry_lock:
+        copies = {target: registry.pop(target) for target in list(registry) if str(target) in _COPIES}
+        try:
+            remove(graph.graph)
+        except Exception as error:
+            say(f"operators that do nothing stay in the graph: {error}")
+        finally:
+            registry.update(copies)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+current_device = 0
+"""The device that the program has chosen by ``torch.npu.set_device``: a number in the names of folders."""
+
 
 def world() -> tuple[int, int]:
     """Give the size of the job and this process's rank in it.

@@ -37,7 +37,7 @@ class FxDumper:
     def __init__(self, graph_module: GraphModule, name: str, config: Any) -> None:
         options = config.debug.data_dump
         self._graph_module = graph_module
-        self._folder = os.path.join(world_folder(options.path or "."), name)
+        self._folder = os.path.join(world_folder(options.path or config.used_from()), name)
         self._filter = options.filter
         self._steps = itertools.count()
 

@@ -26,8 +26,8 @@ class _Row:
         self.outputs: Counter[str] = Counter()
 
 
-def write_fx_summary(graph_module: GraphModule, example_inputs: Sequence[Any]) -> str:
-    """Write the table as ``summary_rank_R_pid_P_ts_TIME.csv`` into the current folder.
+def write_fx_summary(graph_module: GraphModule, example_inputs: Sequence[Any], folder: str | None = None) -> str:
+    """Write the table as ``summary_rank_R_pid_P_ts_TIME.csv``.
 
     Parameters
     ----------
@@ -35,6 +35,8 @@ def write_fx_summary(graph_module: GraphModule, example_inputs: Sequence[Any]) -
         Of AOTAutograd, whose nodes know what they make.
     example_inputs : sequence
         What it was compiled for; what its inputs know of themselves comes first.
+    folder : str, optional
+        Where to write it; the current folder when it is None.
 
     Returns
     -------
@@ -62,7 +64,7 @@ def write_fx_summary(graph_module: GraphModule, example_inputs: Sequence[Any]) -
     for target, row in rows.items():
         count = str(sum(row.inputs.values()))
         writer.writerow([str(target), _kind_of(target), _SUPPORTED, count, _counted(row.inputs), _counted(row.outputs)])
-    path = path_for(None, "summary", "csv")
+    path = path_for(folder, "summary", "csv")
     _files.write_whole(path, lambda file: file.write(text.getvalue().encode("utf-8-sig")))
     return path
 

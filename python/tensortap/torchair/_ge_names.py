@@ -6,6 +6,7 @@ Numbers run per type: the first multiplication of a graph is ``Mul``, the next o
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from typing import Any, Literal
 import torch
 from torch.fx import Graph, Node
 
+import tensortap
 from tensortap._torch import graph_lines, node_arguments
 
 from . import _ge_types
@@ -21,6 +23,7 @@ from ._messages import say
 DATA = "Data"
 """The type of what the graph is given."""
 _MOST_NEAREST = 3
+_MARKERS = ("air::", "npu::save_npugraph_tensor")
 Modules = Callable[[Node], str]
 
 
@@ -101,8 +104,8 @@ def name_nodes(graph: Graph) -> dict[Node, NodeName]:
 
 
 def is_op(node: Node) -> bool:
-    """Tell whether a node runs an operator, markers of scopes excepted."""
-    return node_arguments.is_operator(node) and not node_arguments.names_of(node)[0].startswith("air::")
+    """Tell whether a node runs an operator, those of `_markers` excepted."""
+    return node_arguments.is_operator(node) and not node_arguments.names_of(node)[0].startswith(_MARKERS)
 
 
 def maker_of(node: Node, names: Names) -> tuple[Node | None, int]:
@@ -247,13 +250,17 @@ def unknown_message(names: Names, texts: Iterable[str], where: str) -> str:
 
 def source_of(node: Node) -> str:
     """Give the file and line of the program that a node comes from, "" when they are unknown."""
-    frames = [frame for frame in graph_lines.frames_of(node) if not _is_torch(frame[0])]
+    frames = [frame for frame in graph_lines.frames_of(node) if not _is_foreign(frame[0])]
     return f"{frames[-1][0]}:{frames[-1][1]}" if frames else ""
 
 
-def _is_torch(file: str) -> bool:
-    folder = str(torch.__file__).rpartition("/")[0]
-    return file.startswith((f"{folder}/", "<"))
+_FILES = [str(module.__file__) for module in (torch, tensortap)]
+_STARTS = ("<", *(f"{os.path.dirname(file)}/" for file in [*_FILES, *map(os.path.realpath, _FILES)]))
+
+
+def _is_foreign(file: str) -> bool:
+    """Tell whether code is that of torch or tensortap, or has no file."""
+    return file.startswith(_STARTS)
 
 
 def schema_names(node: Node) -> list[tuple[str, Any]]:

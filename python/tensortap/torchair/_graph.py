@@ -19,7 +19,7 @@ from tensortap._torch import dump_nodes, graph_lines, graph_runs, node_arguments
 from tensortap._torch.graph_copy import copy_of
 from tensortap._torch.node_arguments import Value
 
-from . import _files, _ge_names, _library
+from . import _environment, _files, _ge_names, _library
 from ._environment import world
 from ._ge_names import NodeName
 from ._messages import say
@@ -169,12 +169,12 @@ def _path_of() -> Callable[[int], str]:
 
 
 def _device_of(graph: GraphModule) -> int:
-    """Give the number of the device that the graph's inputs are on, 0 for the CPU."""
+    """Give the number of the device that the graph's inputs are on; on the CPU the one that the program chose, 0 at first."""
     for node in graph.graph.nodes:
         device = getattr(node.meta.get("val"), "device", None)
         if node.op == "placeholder" and device is not None and device.index is not None:
             return int(device.index)
-    return 0
+    return _environment.current_device
 
 
 def layer_document(entries: Iterable[tuple[str, tuple[str, ...] | None]], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def layer_document(entries: Iterable[tuple[str, tuple[str, ...] | None]], option
     Parameters
     ----------
     entries : iterable
-        Of each graph its name and the names of its wanted nodes, None for all.
+        Of each graph its name and the names that the program gives, unknown ones too; None for all nodes.
     options : mapping
         The dialect's options.
 
@@ -203,18 +203,20 @@ def layer_document(entries: Iterable[tuple[str, tuple[str, ...] | None]], option
     return {"dump": dump}
 
 
-def write_layer_document(document: Mapping[str, Any], number: int) -> None:
+def write_layer_document(document: Mapping[str, Any], place: str, number: int) -> None:
     """Write a document where TorchAir writes it; a folder that cannot be written is said and no error.
 
     Parameters
     ----------
     document : mapping
         Of `layer_document`.
+    place : str
+        The current folder when the config was used first.
     number : int
         Of the set of options among those of the process, from 0: the first has the file that TorchAir writes.
     """
     world_size, rank = world()
-    folder = "ge_dump_data_json"
+    folder = os.path.join(place, "ge_dump_data_json")
     path = os.path.join(folder, f"dump_options_worldsize{world_size}_rank{rank}_pid{os.getpid()}{f'_{number + 1}' if number else ''}.json")
     try:
         os.makedirs(folder, exist_ok=True)

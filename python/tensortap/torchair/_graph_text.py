@@ -68,7 +68,7 @@ def dump_ge_graph(graph_module: GraphModule, names: Names, name: str) -> str | N
     except OSError as error:
         say(f"{path}: the graph is not written: {error}")
         return None
-    return _written(path, ge_graph_text(graph_module, names, name, _LEVELS[asked]))
+    return _written(path, _proto_text.ge_model_text(graph_module.graph, names, name, _LEVELS[asked]))
 
 
 def write_graph_dump(graph_module: GraphModule, names: Names, name: str, config: Any, stage: str = "original") -> str | None:
@@ -93,7 +93,7 @@ def write_graph_dump(graph_module: GraphModule, names: Names, name: str, config:
     NotImplementedError
         When the mode is one of aclgraph and the type is not "py".
     """
-    kind, folder = config.debug.graph_dump.type.value, config.debug.graph_dump.path
+    kind, folder = config.debug.graph_dump.type.value, config.debug.graph_dump.path or config.used_from()
     if config.mode.value in ACLGRAPH_MODES:
         if kind != "py":
             raise NotImplementedError(f'graph_dump.type {kind} is not supported in mode {config.mode.value}; set it to "py"')

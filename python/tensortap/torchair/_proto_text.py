@@ -111,12 +111,29 @@ def ge_text(graph: Graph, names: Names, name: str, level: int) -> str:
     """Give a graph in the form of GE's message; see ``_graph_text.ge_graph_text``."""
     block = _Block()
     block.text("name", name)
+    _add_ops(block, graph, names, level)
+    return block.whole()
+
+
+def ge_model_text(graph: Graph, names: Names, name: str, level: int) -> str:
+    """Give a graph in the form of GE's model message: ``graph { ... }``, with the inputs of the graph; see ``ge_graph_text``."""
+    block = _Block()
+    block.open("graph")
+    block.text("name", name)
+    for node in graph.nodes:
+        if node.op == "placeholder" and node in names:
+            block.text("input", edge(node, names))
+    _add_ops(block, graph, names, level)
+    block.close()
+    return block.whole()
+
+
+def _add_ops(block: _Block, graph: Graph, names: Names, level: int) -> None:
     for node in graph.nodes:
         if node in names or node.op in ("get_attr", "output"):
             block.open("op")
             _add_op(block, node, names, level)
             block.close()
-    return block.whole()
 
 
 def tensorflow_text(graph: Graph, names: Names) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from tensortap.torchair.configs._option_base import CallableOption, Group, Option, choice, leaves
@@ -80,6 +81,25 @@ class CompilerConfig(Group):
     def as_dict(self, mode: str | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
         """Give what the options mean to the engine; see `Group.as_dict`. The mode is the config's own."""
         return super().as_dict(mode or self.mode.value)
+
+    def used_from(self) -> str:
+        """Give the current folder of the first call: what relative paths begin at, wherever the program goes later.
+
+        Returns
+        -------
+        str
+            Its absolute path; "" when the current folder does not exist.
+        """
+        if "_folder" not in vars(self):
+            try:
+                vars(self)["_folder"] = os.getcwd()
+            except OSError:
+                return ""
+        return str(vars(self)["_folder"])
+
+    def located(self, path: str) -> str:
+        """Give the absolute path of one that the program wrote, see `used_from`."""
+        return os.path.join(self.used_from(), path.removeprefix("./"))
 
     def unsupported_options(self) -> list[str]:
         """List the options that were changed from their default and have no effect here, in this mode.

@@ -10,34 +10,17 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
-from torch.fx.node import Node, has_side_effect
+from torch.fx.node import Node
 
-__all__ = ["data_dump", "limit_core_num", "npu_stream_switch", "op_never_timeout", "super_kernel"]
+from tensortap.torchair import _markers
+
+__all__ = ["data_dump", "limit_core_num", "npu_stream_switch", "npu_wait_tensor", "op_never_timeout", "super_kernel"]
 
 _DUMP_KEY = "torchair_enable_data_dump"
 _BREAK = "Is there a graph break inside of the with block? TORCH_LOGS=graph_breaks shows where."
 
 
-def _define_markers() -> torch.library.Library:
-    """Define the two operators, unless the real system has."""
-    library = torch.library.Library("air", "FRAGMENT")
-    if not hasattr(torch.ops.air, "scope_enter"):
-        library.define("scope_enter(str[] keys, str[] values, bool need_execute=False) -> ()")
-        library.define("scope_exit(bool need_execute=False) -> ()")
-        for name in ("scope_enter", "scope_exit"):
-            library.impl(name, _nothing, "CompositeExplicitAutograd")
-    for operator in (torch.ops.air.scope_enter.default, torch.ops.air.scope_exit.default):
-        has_side_effect(operator)  # a call without results would be removed as dead code
-    return library
-
-
-def _nothing(*_: object, **__: object) -> None:
-    """Do what a marker does when it runs."""
-
-
-# The operators live as long as this object.
-_LIBRARY = _define_markers()
-_ENTER, _EXIT = torch.ops.air.scope_enter.default, torch.ops.air.scope_exit.default
+_ENTER, _EXIT = _markers.ENTER, _markers.EXIT
 
 
 class _Scope:
@@ -84,6 +67,24 @@ def limit_core_num(op_aicore_num: int, op_vectorcore_num: int) -> _Scope:
     return _Scope(("_op_aicore_num", str(op_aicore_num)), ("_op_vectorcore_num", str(op_vectorcore_num)))
 
 
+def npu_wait_tensor(self: torch.Tensor, dependency: torch.Tensor) -> torch.Tensor:
+    """Make what reads `self` wait for `dependency` on a device; here operators run one after the other.
+
+    Parameters
+    ----------
+    self : torch.Tensor
+        What a later operator reads.
+    dependency : torch.Tensor
+        What an earlier operator makes.
+
+    Returns
+    -------
+    torch.Tensor
+        `self`.
+    """
+    return self
+
+
 def op_never_timeout(enable: bool = True) -> _Scope:
     """Mark operators that a device lets run as long as they take; without effect here.
 
@@ -95,6 +96,11 @@ def op_never_timeout(enable: bool = True) -> _Scope:
     if not isinstance(enable, bool):
         raise TypeError(f"op_never_timeout() argument 'enable' must be bool, but got {type(enable).__name__}.")
     return _Scope(("_op_exec_never_timeout", str(enable)))
+
+
+def has_dump_block(graph: torch.fx.Graph) -> bool:
+    """Tell whether a `data_dump` block begins in a graph with its markers."""
+    return any(node.target is _ENTER and _DUMP_KEY in _keys(node) for node in graph.nodes)
 
 
 def marked_nodes(graph: torch.fx.Graph) -> set[Node]:
@@ -132,9 +138,10 @@ def marked_nodes(graph: torch.fx.Graph) -> set[Node]:
 
 
 def remove_markers(graph: torch.fx.Graph) -> None:
-    """Erase the markers of all blocks from a graph."""
-    for node in [node for node in graph.nodes if node.target in (_ENTER, _EXIT)]:
-        graph.erase_node(node)
+    """Erase the markers of all blocks from a graph, and those of the order of streams."""
+    for node in reversed(graph.nodes):
+        if node.target in _markers.WITHOUT_EFFECT and not node.users:
+            graph.erase_node(node)
 
 
 def _keys(node: Node) -> Iterable[Any]:

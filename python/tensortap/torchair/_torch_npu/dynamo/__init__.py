@@ -1,0 +1,1 @@
+"""``torch_npu.dynamo``, whose part ``torchair`` is `tensortap.torchair`."""
