@@ -1,9 +1,9 @@
-"""Four kinds of jobs over four ranks, each captured once as it should be and once with a planted fault; run by torchrun.
+"""Kinds of jobs over four ranks, each captured once as it should be and once with a planted fault; run by torchrun.
 
 usage: torchrun --nproc-per-node 4 rank_jobs_program.py OUT JOB...
 
-A job is "ddp", "fsdp", "tensor" or "pipeline", with "-fault" behind it where its fault is planted; or "shards" or "uneven", of whose
-tensors the values are kept, and which also run in one process, without torchrun.
+A job is "ddp", "fsdp", "tensor", "pipeline", "loader" or "precision", with "-fault" behind it where its fault is planted; or "shards" or
+"uneven", of whose tensors the values are kept, and which also run in one process, without torchrun.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,6 +71,32 @@ def ddp(fault: bool) -> None:
     optimizer = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9)
     for step in range(STEPS):
         step_on(model, optimizer, 4, 100 * step + dist.get_rank())
+
+
+def loader(fault: bool) -> None:
+    """Train data parallel; rank 2 waits for its data before each step."""
+    model = nn.parallel.DistributedDataParallel(Net())
+    optimizer = torch.optim.SGD(model.parameters(), 0.05)
+    for step in range(2 * STEPS):
+        if fault and dist.get_rank() == 2:
+            time.sleep(0.1)
+        step_on(model, optimizer, 4, 100 * step + dist.get_rank())
+
+
+def precision(fault: bool) -> None:
+    """Add up gradients; the model of rank 2 computes in bfloat16, from weights that are cast in one line."""
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), 0.05)
+    dtype = torch.bfloat16 if fault and dist.get_rank() == 2 else torch.float32
+    for step in range(STEPS):
+        generator = torch.Generator().manual_seed(100 * step + dist.get_rank())
+        x, y = torch.randn(4, 8, generator=generator).to(dtype), torch.randint(0, 4, (4,), generator=generator)
+        optimizer.zero_grad()
+        weights = {name: one.to(dtype) for name, one in model.named_parameters()}
+        nn.functional.cross_entropy(torch.func.functional_call(model, weights, x).float(), y).backward()
+        for one in model.parameters():
+            dist.all_reduce(one.grad)
+        optimizer.step()
 
 
 def fsdp(fault: bool) -> None:
@@ -165,6 +192,8 @@ JOBS: dict[str, Callable[[bool], None]] = {
     "fsdp": fsdp,
     "tensor": tensor,
     "pipeline": pipeline,
+    "loader": loader,
+    "precision": precision,
     "shards": shards,
     "uneven": uneven,
 }

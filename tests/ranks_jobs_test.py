@@ -13,7 +13,7 @@ from cli_support import ROOT, Done, package_alone, tensortap
 from torch_support import PYTHON, capture
 
 PROGRAM = ROOT / "tests/rank_jobs_program.py"
-KINDS = ("ddp", "fsdp", "tensor", "pipeline")
+KINDS = ("ddp", "fsdp", "tensor", "pipeline", "loader", "precision")
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +90,31 @@ def test_a_stage_that_leaves_out_a_step_is_named(jobs: Path) -> None:  # B15
     assert [rank["behind"] for rank in report["progress"]] == [0, 0, 1, 0]
     first = report["missing"]["executions"][0]
     assert (first["step"], first["others"]) == (3, [2])
+
+
+def test_a_rank_that_waits_for_its_data_is_the_slow_one(jobs: Path) -> None:  # B15
+    done, report = answers(jobs, "loader-fault")
+    slow = report["durations"]["slowest"]
+    assert (done.code, report["found"]) == (0, [])
+    assert (slow["rank"], slow["where"]["before"]) == (2, True)
+    assert "slowest rank: rank 2 needs " in tensortap("ranks", jobs / "loader-fault").out
+    assert answers(jobs, "loader")[1]["durations"]["slowest"] is None
+
+
+def test_a_rank_that_computes_in_bfloat16_differs_in_type_and_not_in_values(jobs: Path) -> None:  # B15
+    done, report = answers(jobs, "precision-fault")
+    types = report["shapes"]["types"]
+    assert done.code == 1
+    assert {"types", "missing"} >= set(report["found"]) > {"missing"}
+    assert report["replicas"]["unequal"] == []
+    assert [one["ranks"] for one in types[0]["dtypes"]] == [[0, 1, 3], [2]]
+    assert [one["dtype"] for one in types[0]["dtypes"]] == ["float32", "bfloat16"]
+
+
+def test_the_parameter_behind_a_record_is_named(jobs: Path) -> None:  # B15
+    report = answers(jobs, "ddp-fault")[1]
+    assert report["replicas"]["unequal"][0]["parameter"] == "head.weight"
+    assert "head.weight at Net.head/" in tensortap("ranks", jobs / "ddp-fault").out
 
 
 def test_ops_on_distributed_tensors_tell_their_placements(jobs: Path) -> None:

@@ -94,7 +94,7 @@ def test_the_summary_says_so_in_a_line_each(job: Captured) -> None:
     done = tensortap("ranks", job.dump.folder)
     assert "first NaN or Inf: rank 1, step 5, " in done.out
     assert "step 3, " in done.out
-    assert "rank 1: step " in done.out
+    assert "rank 1: ended in step " in done.out
 
 
 def has_package(name: str) -> bool:

@@ -12,6 +12,7 @@
 #include "cli/find_verdict.h"
 #include "cli/member_text.h"
 #include "cli/running_sessions.h"
+#include "find/value_source.h"
 #include "query/failed_op.h"
 #include "read/dump_parts.h"
 #include "read/open_dump.h"
@@ -206,13 +207,13 @@ Json unwritten_by_all(const std::vector<Json>& processes) {
   return all;
 }
 
-// The process whose non-finite value comes first in the program's own time.
+// The process whose non-finite value comes first in the program's own time; within a step one that made it itself.
 const Json* first_bad(const std::vector<Json>& processes) {
   const Json* first = nullptr;
   for (const Json& process : processes) {
     const Json* value = member(process, "first_nonfinite");
     if (value == nullptr) continue;
-    if (first == nullptr || count_in(*value, "step") < count_in(first->at("first_nonfinite"), "step")) first = &process;
+    if (first == nullptr || first_value(process) < first_value(*first)) first = &process;
   }
   return first;
 }

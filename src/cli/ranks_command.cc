@@ -39,7 +39,7 @@ Result<ExitCode> run_ranks(const RanksOptions& options, Terminal& terminal) {
   dumps.add(std::move(states));
   dumps.print_state(terminal);
   terminal.json ? terminal.json_line(report) : print_ranks(terminal, report);
-  return dumps.code_of(finds_any(report) ? ExitCode::kFound : ExitCode::kFine);
+  return dumps.code_of(code_of_ranks(report));
 }
 
 }  // namespace

@@ -14,14 +14,15 @@
 #include "base/json.h"
 #include "cli/member_text.h"
 #include "cli/origin_text.h"
+#include "cli/ranks_times_text.h"
 #include "cli/summary_text.h"
 #include "ranks/rank_job.h"
+#include "ranks/ranks_report.h"
 
 namespace tensortap::cli {
 namespace {
 
 constexpr size_t kShownExamples = 3;
-constexpr double kSlow = 1.1;  // times the middle rank
 
 double number_in(const Json& object, const char* key) {
   const Json* value = member(object, key);
@@ -41,6 +42,25 @@ std::string op_text(const Json& one) {
 }
 
 int64_t rank_in(const Json& one, const char* key) { return one.at(key).get<int64_t>(); }
+
+// "first.up.weight at Net.first.up/t:in0 (t)".
+std::string tensor_text(const Json& one) {
+  const std::string parameter = member_text(one, "parameter");
+  return fmt::format("{}{}{} ({})", parameter, parameter.empty() ? "" : " at ", member_text(one, "record"), member_text(one, "type"));
+}
+
+// "bfloat16 in rank 1, float32 in ranks 0, 2: 40 tensors, the first is step 0, Net.up/addmm:out0 (addmm)".
+std::string types_text(const Json& one) {
+  std::string text;
+  for (const Json& type : one.at("dtypes")) {
+    text = concat(member_text(type, "dtype"), " in ", rank_words(type.at("ranks")), text.empty() ? "" : ", ", text);
+  }
+  const Json& first = one.at("first");
+  return fmt::format("{}: {}, the first is step {}, {}", text, counted(count_in(one, "tensors"), "tensor"), member_text(first, "step"),
+                     tensor_text(first));
+}
+
+int64_t minority_of(const Json& one) { return one.at("dtypes").back().at("ranks").at(0).get<int64_t>(); }
 
 // Collects the answers.
 class Answers {
@@ -149,10 +169,9 @@ void Answers::replicas() {
   answer(question, true,
          fmt::format("{} of {} not equal any more{}", count_in(replicas, "unequal_tensors"), counted(compared, "tensor"), shards));
   examples(unequal, count_in(replicas, "unequal_tensors"), [](const Json& one) {
-    return sentence_of(
-        fmt::format("step {}, {} ({}), {}: {} not as in {}", member_text(one, "step"), member_text(one, "record"), member_text(one, "type"),
-                    member_text(one, "role"), rank_words(one.at("ranks")), rank_words(one.at("others"))),
-        one.at("ranks").at(0).get<int64_t>(), one);
+    return sentence_of(fmt::format("step {}, {}, {}: {} not as in {}", member_text(one, "step"), tensor_text(one), member_text(one, "role"),
+                                   rank_words(one.at("ranks")), rank_words(one.at("others"))),
+                       one.at("ranks").at(0).get<int64_t>(), one);
   });
 }
 
@@ -230,8 +249,13 @@ void Answers::shapes() {
   const Json& shapes = report_.at("shapes");
   const uint64_t tensors = count_in(shapes, "tensors");
   const uint64_t wrong = count_in(shapes, "wrong");
+  const Json& types = shapes.at("types");
   const std::string_view question = "shapes";
   if (one_rank()) return answer(question, false, "one rank");
+  if (!types.empty()) {
+    answer("types", found("types"), "not the same in all ranks");
+    examples(types, types.size(), [](const Json& one) { return sentence_of(types_text(one), minority_of(one), one.at("first")); });
+  }
   if (tensors == 0) return answer(question, false, "nothing differs");
   answer(question, wrong > 0,
          wrong > 0 ? fmt::format("{} of another shape in some rank, {} of which should not be", counted(tensors, "tensor"), wrong)
@@ -243,28 +267,25 @@ void Answers::shapes() {
       text += fmt::format("{}{} {} in {}", text.empty() ? "" : ", ", member_text(shape, "dtype"), dims.empty() ? "scalar" : dims,
                           rank_words(shape.at("ranks")));
     }
-    return sentence_of(
-        fmt::format("step {}, {} ({}): {}", member_text(one, "step"), member_text(one, "record"), member_text(one, "type"), text),
-        one.at("shapes").back().at("ranks").at(0).get<int64_t>(), one);
+    return sentence_of(fmt::format("step {}, {}: {}", member_text(one, "step"), tensor_text(one), text),
+                       one.at("shapes").back().at("ranks").at(0).get<int64_t>(), one);
   });
 }
 
 void Answers::durations() {
   const Json& durations = report_.at("durations");
-  const Json& slowest = durations.at("slowest");
   const std::string_view question = "slowest rank";
-  if (!slowest.is_object()) return answer(question, false, one_rank() ? "one rank" : "no durations of an op in two ranks");
-  if (number_in(slowest, "ratio") < kSlow) return answer(question, false, "none takes a tenth longer than the middle one");
-  std::string text =
-      fmt::format("rank {}, {:.3g} times the time of the middle rank, the slowest in {} of {}", member_text(slowest, "rank"),
-                  number_in(slowest, "ratio"), member_text(slowest, "slowest_in"), counted(count_in(durations, "ops"), "op"));
-  const Json& spread = durations.at("spread");
-  if (!spread.empty()) {
-    text += fmt::format("; most time lost in {}, rank {}: {:.3g} times", op_text(spread[0]), member_text(spread[0], "rank"),
-                        number_in(spread[0], "ratio"));
+  if (one_rank()) return answer(question, false, "one rank");
+  const std::vector<std::string> lines = slow_rank_lines(durations);
+  answer(question, false, "");
+  answers_.back().sentence = sentence_of(lines.front());
+  const Json& slow = durations.at("own").at("slow");
+  if (!slow.empty()) answers_.back().sentence.rank = rank_in(slow[0], "rank");
+  for (size_t i = 1; i < std::min(lines.size(), kShownExamples + 1); ++i) {
+    const Json& where = slow[i - 1].at("where");
+    answers_.back().examples.push_back(sentence_of(lines[i], rank_in(slow[i - 1], "rank"), where.is_object() ? where : Json()));
   }
-  answer(question, false, text);
-  if (!spread.empty()) answers_.back().sentence = sentence_of(std::move(text), rank_in(spread[0], "rank"), spread[0]);
+  add_more(slow.size());
 }
 
 void Answers::coverage() {
@@ -288,18 +309,18 @@ void Answers::coverage() {
 
 void Answers::progress() {
   std::vector<const Json*> behind;
-  for (const Json& rank : report_.at("progress")) {
-    if (count_in(rank, "behind") > 0) behind.push_back(&rank);
+  size_t cut = 0;
+  for (const Json* rank : by_progress(report_)) {
+    cut += was_cut(*rank) ? 1 : 0;
+    if (count_in(*rank, "behind") > 0 || is_to_name(*rank, report_)) behind.push_back(rank);
   }
-  std::ranges::stable_sort(behind, [](const Json* a, const Json* b) { return count_in(*a, "behind") > count_in(*b, "behind"); });
   const std::string last = member_text(report_.at("steps"), "last");
   if (behind.empty()) return answer("last step", false, last.empty() ? "no steps" : fmt::format("{} in every rank", last));
-  answer("last step", true, fmt::format("{}; {} stopped before", last, counted(behind.size(), "rank")));
+  answer("last step", true,
+         fmt::format("{}; {}", last,
+                     cut > 0 ? counted(cut, "rank") + " ended too early" : counted(behind.size(), "rank") + " stopped before"));
   for (size_t i = 0; i < std::min(behind.size(), kShownExamples); ++i) {
-    const std::string own = member_text(*behind[i], "last");
-    answers_.back().examples.push_back(
-        sentence_of(fmt::format("rank {}: {}", member_text(*behind[i], "rank"), own.empty() ? "no step" : "step " + own),
-                    rank_in(*behind[i], "rank"), Json()));
+    answers_.back().examples.push_back(sentence_of(end_text(*behind[i]), rank_in(*behind[i], "rank"), behind[i]->at("end")));
   }
   add_more(behind.size());
 }
@@ -320,7 +341,11 @@ std::vector<RanksAnswer> Answers::all() {
 
 }  // namespace
 
-bool finds_any(const Json& report) { return !report.at("found").empty(); }
+ExitCode code_of_ranks(const Json& report) {
+  const std::vector<std::string> found = strings_in(report, "found");
+  if (std::ranges::any_of(found, is_fault)) return ExitCode::kFound;
+  return found.empty() ? ExitCode::kFine : ExitCode::kFailed;
+}
 
 std::string job_text(const Json& report) {
   const Json& steps = report.at("steps");

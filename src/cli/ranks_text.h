@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "cli/command.h"
 #include "cli/terminal.h"
 
 namespace tensortap::cli {
@@ -40,8 +41,8 @@ std::vector<std::string> job_troubles(const Json& report);
 
 // Prints the answers: a line for each question, and what belongs to it indented. What dumps lack is said on stderr.
 void print_ranks(Terminal& terminal, const Json& report);
-// Whether an answer found something.
-bool finds_any(const Json& report);
+// kFound when an answer found a fault, otherwise kFailed when it is incomplete: a rank died, or its dump is missing or cannot be read.
+ExitCode code_of_ranks(const Json& report);
 
 }  // namespace tensortap::cli
 

@@ -8,6 +8,7 @@
 #include "base/counted.h"
 #include "base/json_members.h"
 #include "base/text.h"
+#include "find/value_source.h"
 
 namespace tensortap {
 namespace {
@@ -34,10 +35,9 @@ PartAnswer ask_part(const DumpPart& part, const PartQuestion& question) {
   return one;
 }
 
-// The step of the first value that is not finite; of other answers the last there is.
-uint64_t step_of(const PartAnswer& one) {
-  const Json* first = member(one.answer, "first_nonfinite");
-  return first == nullptr ? std::numeric_limits<uint64_t>::max() : count_in(*first, "step");
+// The place of the first value that is not finite; of other answers the last there is.
+FirstValue place_of(const PartAnswer& one) {
+  return first_value(one.answer).value_or(FirstValue{std::numeric_limits<uint64_t>::max(), ValueSource::kReceived});
 }
 
 std::string names_of(std::span<const PartAnswer> answers) {
@@ -84,7 +84,7 @@ const PartAnswer* first_to_tell(std::span<const PartAnswer> answers) {
   const PartAnswer* first = nullptr;
   for (const PartAnswer& one : answers) {
     if (one.answer.is_null()) continue;
-    const bool is_better = first == nullptr || (one.finds && (!first->finds || step_of(one) < step_of(*first)));
+    const bool is_better = first == nullptr || (one.finds && (!first->finds || place_of(one) < place_of(*first)));
     if (is_better) first = &one;
   }
   return first;

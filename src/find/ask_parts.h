@@ -39,8 +39,9 @@ struct PartAnswer {
 // In the order of the parts. A part that cannot be opened or asked keeps the others from nothing.
 std::vector<PartAnswer> ask_parts(std::span<const DumpPart> parts, const PartQuestion& question);
 
-// Of which part an answer speaks first: of those that find something the one whose "first_nonfinite" has the lowest step; where none does
-// the first that could be asked. Null when none could.
+// Of which part an answer speaks first: of those that find something the one whose "first_nonfinite" has the lowest step, and within a
+// step one that made the value itself rather than one that may have had it from another process; where none does the first that could be
+// asked. Null when none could.
 const PartAnswer* first_to_tell(std::span<const PartAnswer> answers);
 
 // "`found` in process_4711 (SpawnProcess-1): 1 of 2 processes", or "`none` in 2 processes", with how many of them could not be read or are

@@ -55,6 +55,9 @@ std::string failure_reason(const Json& failed) {
   const std::string exception = text_in(failed, "exception");
   if (exception.empty()) return error.empty() ? "the reason is not known: the process left no run.json" : error;
   if (error.starts_with(kRaised)) error.erase(0, kRaised.size());
+  // The thread that waited for a collective raised what the collective failed with.
+  constexpr std::string_view kCollective = "the collective failed: ";
+  if (error.starts_with(kCollective) && exception.ends_with(error.substr(kCollective.size()))) return concat(kCollective, exception);
   return error.empty() || error.starts_with(": ") ? exception + error : concat(exception, ": ", error);
 }
 

@@ -1,4 +1,4 @@
-// What the questions found, as JSON: the one source of them that needs it.
+// What the questions found, as JSON; durations_json.cc has what they found of times.
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,6 @@
 #include "ranks/gradient_norms.h"
 #include "ranks/job_paths.h"
 #include "ranks/job_trends.h"
-#include "ranks/rank_durations.h"
 #include "ranks/ranks_json.h"
 #include "ranks/replica_check.h"
 #include "tensor/dtype.h"
@@ -64,14 +63,14 @@ Json FirstOfRanks::report(RankJob& job) const {
       if (!record || lacks_name(open.dump, open.dump.rows()[record->row])) return;
       const RecordRow& row = open.dump.rows()[record->row];
       Place place = place_of(open, row);
-      place.received = is_collective(op_of(open.dump, row).type);
+      const NonFiniteOrigin* origin = origin_at(found, record->row);
+      place.source = value_source(op_of(open.dump, row).type, origin == nullptr ? "" : origin_kind_name(origin->kind));
       const uint32_t own = open.place_of(row);
       if (place >= best || own == kNowhere) return;
       best = place;
       first = nonfinite_json(open.dump, *record);
       first["record"] = record_name(row, op_of(open.dump, row).name);
       first["rank"] = job_.ranks()[own].rank;
-      const NonFiniteOrigin* origin = origin_at(found, record->row);
       first["origin"] = origin == nullptr ? Json() : origin_json(open.dump, *origin);
     });
   }
@@ -241,7 +240,19 @@ Json JobPaths::shapes_report(size_t limit) const {
       list.push_back(std::move(json));
     }
   }
-  return {{"tensors", shapes_.size()}, {"wrong", wrong}, {"shapes", std::move(list)}};
+  std::vector<const decltype(types_)::value_type*> by_count;
+  for (const auto& one : types_) by_count.push_back(&one);
+  std::ranges::stable_sort(by_count, {}, [](const auto* one) { return -static_cast<int64_t>(one->second.tensors); });
+  Json types = Json::array();
+  for (const auto* one : by_count) {
+    Json json = {{"tensors", one->second.tensors}, {"first", cell_json(cells_, one->second.first)}, {"dtypes", Json::array()}};
+    for (const auto& [dtype, places] : one->first) {
+      const auto name = std::string(dtype_name(static_cast<DType>(dtype)));
+      json["dtypes"].push_back({{"dtype", name}, {"ranks", ranks_at(cells_.job(), places)}});
+    }
+    types.push_back(std::move(json));
+  }
+  return {{"types", std::move(types)}, {"tensors", shapes_.size()}, {"wrong", wrong}, {"shapes", std::move(list)}};
 }
 
 Json JobTrends::trend_json(uint32_t job_op, const RanksTrend& one) const {
@@ -282,56 +293,6 @@ Json JobTrends::report(size_t limit) const {
     json[sort] = {{"count", trends.size()}, {"trends", std::move(list)}};
   }
   return json;
-}
-
-Json RankDurations::report(size_t limit) const {
-  const auto ranks = static_cast<uint32_t>(job_.ranks().size());
-  std::vector<Slowest> slowest;
-  std::vector<double> own_time(ranks);
-  std::vector<double> usual_time(ranks);
-  std::vector<uint64_t> slowest_in(ranks);
-  for (uint32_t op = 0; op < job_.ops().size(); ++op) {
-    std::vector<double> means;
-    Slowest one{op, 0, -1, 0, 0};
-    for (uint32_t place = 0; place < ranks; ++place) {
-      if (sum(place, op).executions == 0) continue;
-      means.push_back(sum(place, op).mean());
-      if (means.back() > one.mean) {
-        one.mean = means.back();
-        one.place = place;
-      }
-    }
-    if (means.size() < 2) continue;
-    one.median = median_of(means);
-    one.excess = (one.mean - one.median) * static_cast<double>(sum(one.place, op).executions);
-    slowest.push_back(one);
-    ++slowest_in[one.place];
-    for (uint32_t place = 0; place < ranks; ++place) {
-      if (sum(place, op).executions == 0) continue;
-      own_time[place] += sum(place, op).nanoseconds;
-      usual_time[place] += one.median * static_cast<double>(sum(place, op).executions);
-    }
-  }
-  Json all = Json::array();
-  Json worst;
-  for (uint32_t place = 0; place < ranks; ++place) {
-    if (usual_time[place] <= 0) continue;
-    const double ratio = own_time[place] / usual_time[place];
-    all.push_back({{"rank", job_.ranks()[place].rank}, {"slowest_in", slowest_in[place]}, {"ratio", json_number(ratio)}});
-    if (worst.is_null() || ratio > worst["ratio"].get<double>()) worst = all.back();
-  }
-  std::ranges::stable_sort(slowest, [](const Slowest& a, const Slowest& b) { return a.excess > b.excess; });
-  Json spread = Json::array();
-  for (const Slowest& one : slowest) {
-    if (spread.size() == limit) break;
-    Json json = job_op_json(job_, one.job_op);
-    json["rank"] = job_.ranks()[one.place].rank;
-    json["mean_ns"] = json_number(one.mean);
-    json["median_ns"] = json_number(one.median);
-    json["ratio"] = one.median > 0 ? json_number(one.mean / one.median) : Json(nullptr);
-    spread.push_back(std::move(json));
-  }
-  return {{"ops", slowest.size()}, {"slowest", std::move(worst)}, {"ranks", std::move(all)}, {"spread", std::move(spread)}};
 }
 
 Json ReplicaCheck::report(size_t limit) const {

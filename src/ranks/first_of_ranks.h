@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "find/value_source.h"
 #include "ranks/rank_job.h"
 
 namespace tensortap {
 
 // First is what comes first by step, then in the order of the job's ops: clocks of ranks are not compared. Within a step what a rank made
-// itself comes before what it has from others.
+// itself comes before what may have been made elsewhere, and that before what a collective brought.
 class FirstOfRanks {
  public:
   explicit FirstOfRanks(const RankJob& job) : job_(job), firsts_(job.ranks().size()) {}
@@ -27,7 +28,7 @@ class FirstOfRanks {
  private:
   struct Place {
     uint32_t step = kNowhere;
-    bool received = false;
+    ValueSource source = ValueSource::kOwn;
     uint32_t job_op = kNowhere;
     friend auto operator<=>(const Place&, const Place&) = default;
   };
@@ -36,7 +37,7 @@ class FirstOfRanks {
     size_t dump = 0;
   };
   [[nodiscard]] Place place_of(const OpenRankDump& open, const RecordRow& row) const {
-    return {job_.step_place(row.step), false, open.job_op_of(row)};
+    return {job_.step_place(row.step), ValueSource::kOwn, open.job_op_of(row)};
   }
 
   const RankJob& job_;

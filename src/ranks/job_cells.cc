@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <initializer_list>
 #include <limits>
 #include <string_view>
 #include <unordered_map>
@@ -107,20 +106,6 @@ class RolesOfDump {
 std::string_view role_name(CellRole role) {
   constexpr std::string_view kNames[] = {"value", "weight", "gradient", "optimizer state"};
   return kNames[static_cast<size_t>(role)];
-}
-
-bool is_all_reduce(std::string_view type) { return plain_type(type).find("allreduce") != std::string::npos; }
-
-bool is_between_two(std::string_view type) {
-  const std::string plain = plain_type(type);
-  return std::ranges::any_of(std::initializer_list<std::string_view>{"send", "recv", "receive", "recvanysource"},
-                             [&](std::string_view one) { return plain == one || plain == concat("c10d.", one); });
-}
-
-bool is_collective(std::string_view type) {
-  const std::string plain = plain_type(type);
-  return plain.starts_with("c10d.") || is_all_reduce(type) || is_between_two(type) || plain.find("allgather") != std::string::npos ||
-         plain.find("reducescatter") != std::string::npos || plain.find("alltoall") != std::string::npos || plain == "broadcast";
 }
 
 uint32_t JobCells::slot_of(const RecordRow& row) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "find/collective_types.h"
 #include "ranks/rank_job.h"
 
 namespace tensortap {
@@ -20,13 +21,6 @@ namespace tensortap {
 // What a tensor is for, as far as replicas are concerned.
 enum class CellRole : uint8_t { kOther, kWeight, kGradient, kState };
 std::string_view role_name(CellRole role);  // "value", "weight", "gradient", "optimizer state"
-
-// Whether ops of this type give every rank the sum, or another reduction, of what all ranks have.
-bool is_all_reduce(std::string_view type);
-// Whether what ops of this type give comes from other ranks, too.
-bool is_collective(std::string_view type);
-// Whether ops of this type send to one rank or receive from one, as stages of a pipeline do.
-bool is_between_two(std::string_view type);
 
 // The place of a record in the job; the order is that of the job.
 struct CellKey {

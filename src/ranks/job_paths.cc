@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "tensor/dtype.h"
+
 namespace tensortap {
 namespace {
 
@@ -40,6 +42,13 @@ bool JobPaths::ends_with_it(uint32_t place) const {
   return steps.back() == cells_.job().steps()[execution_.step] && is_collective(cells_.job().ops()[execution_.job_op].type);
 }
 
+// Whether the rank died, or was ended, in a step before this one, or left no records: that is said by itself.
+bool JobPaths::is_cut_before(uint32_t place, uint32_t step) const {
+  const RankOfJob& rank = cells_.job().ranks()[place];
+  if (rank.steps.empty()) return true;
+  return is_cut(rank.end.how) && cells_.job().step_place(rank.steps.back()) < step;
+}
+
 void JobPaths::close_execution() {
   if (present_.empty()) return;
   if (!is_of_program(execution_.job_op)) return present_.clear();
@@ -47,7 +56,8 @@ void JobPaths::close_execution() {
   ++habit.steps;
   Lacking lacking{execution_, {}, {present_.begin(), present_.end()}};
   for (uint32_t place = 0; place < steps_of_.size(); ++place) {
-    if (ranks_of_ops_[execution_.job_op][place] && steps_of_[place][execution_.step] && !present_.contains(place) && !ends_with_it(place)) {
+    if (ranks_of_ops_[execution_.job_op][place] && steps_of_[place][execution_.step] && !present_.contains(place) && !ends_with_it(place) &&
+        !is_cut_before(place, execution_.step + 1)) {
       lacking.places.push_back(place);
     }
   }
@@ -104,18 +114,39 @@ void JobPaths::judge_executions() {
   executions_ = lacking_.size();
 }
 
+// Empty where not only the types differ.
+JobPaths::TypeSplit JobPaths::split_by_type(std::span<const RankCell> cells) const {
+  std::map<uint8_t, std::vector<uint32_t>> by_type;
+  const std::string& dims = cells_.shape(cells.front().shape).dims;
+  for (const RankCell& cell : cells) {
+    if (cells_.shape(cell.shape).dims != dims) return {};
+    by_type[cells_.shape(cell.shape).dtype].push_back(cell.place);
+  }
+  TypeSplit split(by_type.begin(), by_type.end());
+  // Of as many ranks the widest type is the usual one.
+  std::ranges::stable_sort(split, [](const auto& a, const auto& b) {
+    const auto weight = [](const auto& one) { return std::pair(one.second.size(), dtype_info(static_cast<DType>(one.first)).bits); };
+    return weight(a) > weight(b);
+  });
+  return split;
+}
+
 void JobPaths::look_at_shapes(std::span<const RankCell> cells) {
   if (std::ranges::all_of(cells, [&](const RankCell& cell) { return cell.shape == cells.front().shape; })) return;
   const CellKey& key = cells.front().key;
   if (!shape_series_.try_emplace({key.job_op, key.slot}, shapes_.size()).second) return;
+  if (const TypeSplit split = split_by_type(cells); !split.empty()) {
+    OtherTypes& types = types_[split];
+    if (types.tensors++ == 0) types.first = key;
+    return;
+  }
   std::map<uint32_t, std::vector<uint32_t>> by_shape;
   for (const RankCell& cell : cells) by_shape[cell.shape].push_back(cell.place);
   OtherShapes other{key, {by_shape.begin(), by_shape.end()}, cells.front().role != CellRole::kOther};
   std::ranges::stable_sort(other.shapes, [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
   const CellShape& first = cells_.shape(other.shapes.front().first);
   for (const auto& [shape, places] : other.shapes) {
-    const CellShape& one = cells_.shape(shape);
-    other.wrong = other.wrong || one.dtype != first.dtype || one.dims_count != first.dims_count;
+    other.wrong = other.wrong || cells_.shape(shape).dtype != first.dtype || cells_.shape(shape).dims_count != first.dims_count;
   }
   const bool one_alone = other.shapes.size() == 2 && other.shapes[1].second.size() == 1 && cells.size() > 2;
   other.wrong = (other.wrong || one_alone) && !stages_;
@@ -125,7 +156,7 @@ void JobPaths::look_at_shapes(std::span<const RankCell> cells) {
 std::vector<uint32_t> JobPaths::lacking_step(uint32_t step) const {
   std::vector<uint32_t> lacking;
   for (uint32_t place = 0; place < steps_of_.size(); ++place) {
-    if (!steps_of_[place][step]) lacking.push_back(place);
+    if (!steps_of_[place][step] && !is_cut_before(place, step)) lacking.push_back(place);
   }
   return lacking;
 }

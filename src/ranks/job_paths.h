@@ -31,11 +31,13 @@ class JobPaths {
   // an op, which some have in another step than others; of a collective in a rank's last step, whose end was not waited for; of an op
   // without module and line where others have lines: a library's own thread ran it.
   [[nodiscard]] Json missing_report(size_t limit) const;
-  // {"tensors": count, "wrong": count, "shapes": [{"record", ..., "wrong", "shapes": [{"dtype", "shape", "ranks"}]}]}: wrong are those of
-  // another dtype or number of dimensions, those of weights and gradients, and where one rank alone has another shape than all others;
-  // none in a job of stages.
+  // {"types": [{"tensors": count, "first": the first of them, "dtypes": [{"dtype", "ranks"}], those of most ranks first}], of tensors that
+  // differ between ranks in their type alone; "tensors": count of those of other shapes, "wrong": count, "shapes": [{"record", ...,
+  // "wrong", "shapes": [{"dtype", "shape", "ranks"}]}]}. Wrong are those of another number of dimensions or another type, too, those of
+  // weights and gradients, and where one rank alone has another shape than all others; none in a job of stages.
   [[nodiscard]] Json shapes_report(size_t limit) const;
   [[nodiscard]] bool lacks_any() const;  // what most ranks have
+  [[nodiscard]] bool differs_in_types() const { return !types_.empty() && !stages_; }
   // Whether ranks send to single others: they may run other programs.
   [[nodiscard]] bool has_stages() const { return stages_; }
 
@@ -50,6 +52,14 @@ class JobPaths {
     std::vector<std::pair<uint32_t, std::vector<uint32_t>>> shapes;  // with places, those of most ranks first
     bool wrong = false;
   };
+  // Tensors that some ranks have in another type than the others, in the same shape.
+  struct OtherTypes {
+    uint64_t tensors = 0;
+    CellKey first;
+  };
+  // dtype and places of those of the usual type, then of the others.
+  using TypeSplit = std::vector<std::pair<uint8_t, std::vector<uint32_t>>>;
+  [[nodiscard]] TypeSplit split_by_type(std::span<const RankCell> cells) const;
   // How regularly ranks have an execution of a number in a step.
   struct Habit {
     uint32_t steps = 0;             // in which any rank has it
@@ -58,6 +68,7 @@ class JobPaths {
   static bool has_most(size_t having, size_t ranks) { return having * 2 > ranks; }
   void close_execution();
   [[nodiscard]] bool ends_with_it(uint32_t place) const;
+  [[nodiscard]] bool is_cut_before(uint32_t place, uint32_t step) const;
   void judge_executions();
   void judge(Lacking& lacking) const;
   [[nodiscard]] std::set<uint32_t> evenly_lacking() const;
@@ -79,6 +90,7 @@ class JobPaths {
   bool knows_sources_ = false;
   std::map<std::pair<uint32_t, uint32_t>, size_t> shape_series_;  // op and slot: once each
   std::vector<OtherShapes> shapes_;
+  std::map<TypeSplit, OtherTypes> types_;
 };
 
 }  // namespace tensortap

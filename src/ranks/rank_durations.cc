@@ -2,14 +2,20 @@
 
 #include <tuple>
 
+#include "find/collective_types.h"
+
 namespace tensortap {
+
+RankDurations::RankDurations(const RankJob& job) : job_(job), sums_(job.ranks().size() * job.ops().size()) {
+  for (const JobOps::Op& op : job.ops()) waits_.push_back(may_wait(op.type));
+}
 
 void RankDurations::add(const OpenRankDump& open) {
   std::tuple<uint32_t, uint32_t, int64_t, uint8_t> last(kNoOp, 0, 0, 0);
   for (const RecordRow& row : open.dump.rows()) {
     const uint32_t place = open.place_of(row);
     const uint32_t job_op = open.job_op_of(row);
-    if (row.duration_ns < 0 || place == kNowhere || job_op == kNoOp) continue;
+    if (row.duration_ns < 0 || place == kNowhere || job_op == kNoOp || waits_[job_op]) continue;
     // All outputs of an execution have its duration.
     const std::tuple execution(row.op, row.call, row.step, row.phase);
     if (execution == last) continue;

@@ -1,4 +1,4 @@
-// Which rank takes longest.
+// Which rank's ops take longest.
 
 #ifndef TENSORTAP_RANKS_RANK_DURATIONS_H_
 #define TENSORTAP_RANKS_RANK_DURATIONS_H_
@@ -12,14 +12,14 @@
 
 namespace tensortap {
 
-// Durations of ops are compared, which need no common clock; an op of a rank counts by the mean of its executions.
+// Durations of ops are compared, which need no common clock; an op of a rank counts by the mean of its executions. Those of collectives do
+// not count: they last until the last rank is there.
 class RankDurations {
  public:
-  explicit RankDurations(const RankJob& job) : job_(job), sums_(job.ranks().size() * job.ops().size()) {}
+  explicit RankDurations(const RankJob& job);
   void add(const OpenRankDump& open);
-  // {"ops": that two ranks or more have a duration of, "slowest": {"rank", "ops": in which it is the slowest, "ratio": of its time to the
-  // median of the ranks} or null, "ranks": [{"rank", "slowest_in", "ratio"}], "spread": [{"op", ..., "rank", "mean_ns", "median_ns",
-  // "ratio"}]}: at most `limit` ops, those that lose most time first.
+  // {"ops": that two ranks or more have a duration of, "ranks": [{"rank", "slowest_in": ops, "ratio": of its time to the median of the
+  // ranks}], "spread": [{"op", ..., "rank", "mean_ns", "median_ns", "ratio"}]}: at most `limit` ops, those that lose most time first.
   [[nodiscard]] Json report(size_t limit) const;
 
  private:
@@ -38,7 +38,8 @@ class RankDurations {
   [[nodiscard]] const Sum& sum(uint32_t place, uint32_t op) const { return sums_[place * job_.ops().size() + op]; }
 
   const RankJob& job_;
-  std::vector<Sum> sums_;  // by place and op
+  std::vector<Sum> sums_;    // by place and op
+  std::vector<bool> waits_;  // by op: for other ranks
 };
 
 }  // namespace tensortap

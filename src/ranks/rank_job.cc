@@ -140,6 +140,7 @@ RankJob::Scan RankJob::scanned(const DumpIndex& dump) {
   for (const auto& [number, steps] : scan.steps) {
     for (const auto& [one, records] : steps) scan.records[number] += records;
   }
+  scan.ends = ends_of(dump);
   scan.manifest = dump.manifest();
   const auto problems = dump.problems();
   for (const std::string& problem : problems) {
@@ -178,6 +179,7 @@ void RankJob::settle(const std::vector<Scan>& scans) {
       const auto records = scan.records.find(own);
       if (records == scan.records.end()) continue;
       rank.records += records->second;
+      if (const RankEnd& end = scan.ends.at(own); end.records > rank.end.records) rank.end = end;
       for (const auto& [step, count] : scan.steps.at(own)) {
         steps_of[number].insert(step);
         steps[step] += count;

@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "find/record_roles.h"
+#include "ranks/rank_end.h"
 #include "table/job_dumps.h"
 #include "table/job_ops.h"
 #include "trace/dump_index.h"
@@ -43,6 +44,7 @@ struct RankOfJob {
   std::string release;         // of tensortap; "" = not said
   std::string source;          // "pytorch 2.13.0"; "" = not said
   RankCoverage coverage;
+  RankEnd end;                     // of its process with most records
   std::vector<std::string> notes;  // what its dumps lack, a sentence each
 };
 
@@ -120,6 +122,7 @@ class RankJob {
   struct Scan {
     std::map<int64_t, uint64_t> records;
     std::map<int64_t, std::map<int64_t, uint64_t>> steps;
+    std::map<int64_t, RankEnd> ends;
     std::string manifest;
     std::vector<std::string> problems;
     uint64_t unnamed = 0;  // records that lacks_name() is true of

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <iterator>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/json.h"
 #include "base/json_members.h"
 #include "base/text.h"
+#include "find/collective_types.h"
 #include "ranks/apart_ranks.h"
 #include "ranks/first_of_ranks.h"
 #include "ranks/gradient_norms.h"
@@ -18,8 +21,10 @@
 #include "ranks/rank_durations.h"
 #include "ranks/rank_job.h"
 #include "ranks/rank_map.h"
+#include "ranks/rank_paces.h"
 #include "ranks/ranks_json.h"
 #include "ranks/replica_check.h"
+#include "ranks/tensor_names.h"
 
 namespace tensortap {
 namespace {
@@ -90,12 +95,30 @@ bool loses_any(const RankJob& job) {
       job.ranks(), [](const RankOfJob& rank) { return rank.coverage.lost > 0 || rank.coverage.ops_captured < rank.coverage.ops_expected; });
 }
 
+Json end_json(const RankEnd& end) {
+  return {{"how", std::string(end_name(end.how))},
+          {"signal", text_or_null(end.signal)},
+          {"reason", text_or_null(end.reason)},
+          {"step", end.op.empty() ? Json(nullptr) : Json(end.step)},
+          {"op", text_or_null(end.op)},
+          {"type", text_or_null(end.type)},
+          {"module", text_or_null(end.module)},
+          {"source", text_or_null(end.source)},
+          {"waits", may_wait(end.type)},
+          {"records_of_step", end.records_of_step}};
+}
+
+bool ends_as(const RankJob& job, std::initializer_list<HowItEnded> ways) {
+  return std::ranges::any_of(job.ranks(), [&](const RankOfJob& rank) { return std::ranges::find(ways, rank.end.how) != ways.end(); });
+}
+
 Json progress_json(const RankJob& job) {
   Json list = Json::array();
   for (const RankOfJob& rank : job.ranks()) {
     const bool any = !rank.steps.empty();
     const uint64_t behind = any ? job.steps().size() - 1 - job.step_place(rank.steps.back()) : static_cast<uint64_t>(job.steps().size());
     list.push_back({{"rank", rank.rank},
+                    {"end", end_json(rank.end)},
                     {"steps", rank.steps.size()},
                     {"first", any ? Json(rank.steps.front()) : Json(nullptr)},
                     {"last", any ? Json(rank.steps.back()) : Json(nullptr)},
@@ -129,6 +152,7 @@ class JobQuestions {
       map_.count(open);
       trends_.add(open);
       durations_.add(open);
+      paces_.add(open);
     });
     for (const auto& [first, last] : blocks) {
       job_.visit([&](const OpenRankDump& open, size_t) {
@@ -176,16 +200,35 @@ class JobQuestions {
                      {"last", steps.empty() ? Json(nullptr) : Json(steps.back())}};
     json["apart"] = apart_.report();
     json["replicas"] = replicas_.report(request_.limit);
+    json["shapes"] = paths_.shapes_report(request_.limit);
+    add_names(json);
     json["gradients"] = gradients_.report(request_.limit);
     json["trends"] = trends_.report(request_.limit);
     json["missing"] = paths_.missing_report(request_.limit);
-    json["shapes"] = paths_.shapes_report(request_.limit);
-    json["durations"] = durations_.report(request_.limit);
+    json["durations"] = durations_json();
     json["coverage"] = coverage_json(job_);
     json["progress"] = progress_json(job_);
     json["map"] = map_.report();
     json["found"] = found(json);
     json["dump"] = completeness_json(job_.states());
+    return json;
+  }
+  void add_names(Json& json) {
+    std::vector<Json*> records;
+    for (Json& one : json["replicas"]["unequal"]) records.push_back(&one);
+    for (Json& one : json["shapes"]["shapes"]) records.push_back(&one);
+    for (Json& one : json["shapes"]["types"]) records.push_back(&one["first"]);
+    add_parameters(job_, records);
+  }
+  // "slowest" is the first of the slow ranks, or null.
+  [[nodiscard]] Json durations_json() const {
+    Json json = durations_.report(request_.limit);
+    json["slowest"] = nullptr;
+    json["own"] = paces_.report();
+    // Stages of a pipeline have other work to do.
+    if (paths_.has_stages()) json["own"]["slow"] = Json::array();
+    json["stages"] = paths_.has_stages();
+    if (const Json& slow = json["own"]["slow"]; !slow.empty()) json["slowest"] = slow.front();
     return json;
   }
   [[nodiscard]] Json found(const Json& json) const {
@@ -196,11 +239,14 @@ class JobQuestions {
     add(!json["unread"].empty(), "unread");
     add(!json["missing_ranks"].empty(), "missing_ranks");
     add(std::ranges::any_of(job_.ranks(), [](const RankOfJob& rank) { return rank.records == 0; }), "without_records");
+    add(ends_as(job_, {HowItEnded::kCrashed, HowItEnded::kDied}), "died");
+    add(ends_as(job_, {HowItEnded::kFailed}), "failed");
     add(!json["nonfinite"]["first"].is_null(), "nonfinite");
     add(!json["apart"]["ranks"].empty(), "apart");
     add(!json["replicas"]["unequal"].empty(), "replicas");
     add(trends_.finds_any(), "trends");
     add(paths_.lacks_any(), "missing");
+    add(paths_.differs_in_types(), "types");
     add(count_in(json["shapes"], "wrong") > 0, "shapes");
     add(loses_any(job_), "coverage");
     return names;
@@ -218,6 +264,7 @@ class JobQuestions {
   JobTrends trends_{job_};
   JobPaths paths_{cells_};
   RankDurations durations_{job_};
+  RankPaces paces_{job_};
   bool has_ended_ = false;
 };
 
@@ -228,6 +275,11 @@ Result<Json> ranks_report(const RanksRequest& request, const RanksProgress& prog
   if (dumps != nullptr) *dumps = job.states();
   TENSORTAP_RETURN_IF_ERROR(check_groups(job, request.groups));
   return JobQuestions(job, request, progress).answers();
+}
+
+bool is_fault(std::string_view found) {
+  constexpr std::string_view kLacks[] = {"unread", "missing_ranks", "without_records", "died"};
+  return std::ranges::find(kLacks, found) == std::end(kLacks);
 }
 
 }  // namespace tensortap

@@ -27,15 +27,20 @@ using RanksProgress = std::function<bool(size_t done, size_t all)>;
 
 // {"ranks": [{"rank", "dumps", "records", "release", "source", "notes"}], "missing_ranks", "unread": [{"rank", "dump", "reason"}],
 // "job_ops", "steps": {"count", "first", "last"}, "nonfinite", "apart", "replicas", "gradients", "trends", "missing", "shapes",
-// "durations", "coverage": [{"rank", "lost", "losses", "ops", "steps"}],
-// "progress": [{"rank", "steps", "first", "last", "behind"}], "map", "found": [...], "dump": completeness_json()};
+// "durations": with "own": that of RankPaces, "slowest": the first of the slow ranks or null, "stages": whether they are not judged,
+// "coverage": [{"rank", "lost", "losses", "ops", "steps"}], "progress": [{"rank", "end": {"how": end_name(), "signal", "reason", "step",
+// "op", "type", "module", "source", "waits": whether that op waits for other ranks, "records_of_step"}, "steps", "first", "last",
+// "behind"}], "map", "found": [...], "dump": completeness_json()};
 // the objects are those of the classes of this folder. "found" has the names of the answers that found something, and "unread",
-// "missing_ranks", "without_records". A dump that cannot be read is said, and the rest answered. Errors: those of RankJob::open();
-// kInvalidArgument for a group without two ranks of the job; kNotFound when `progress` ended it.
+// "missing_ranks", "without_records", "died", "failed", "types". A dump that cannot be read is said, and the rest answered. Errors: those
+// of RankJob::open(); kInvalidArgument for a group without two ranks of the job; kNotFound when `progress` ended it.
 //
 // Dumps are opened one after the other. At most about 300 MB of records are held beside each other, steps by steps, and 32 bytes for each
 // rank and op. `dumps`, not null, gets how complete each of them is.
 Result<Json> ranks_report(const RanksRequest& request, const RanksProgress& progress, std::vector<NamedCompleteness>* dumps = nullptr);
+
+// Whether a name in "found" is that of a fault; the others say that the answer is incomplete.
+bool is_fault(std::string_view found);
 
 }  // namespace tensortap
 

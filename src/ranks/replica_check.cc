@@ -71,11 +71,21 @@ void ReplicaCheck::add(std::span<const RankCell> cells) {
   for (uint32_t group = 0; group < groups_.size(); ++group) take(group, cells);
 }
 
+void ReplicaCheck::keep_usual_type(Members& members) const {
+  const auto type_of = [this](const RankCell* member) { return cells_.shape(member->shape).dtype; };
+  std::map<uint8_t, size_t> counts;
+  for (const RankCell* member : members) ++counts[type_of(member)];
+  if (counts.size() < 2) return;
+  const uint8_t usual = std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; })->first;
+  std::erase_if(members, [&](const RankCell* member) { return type_of(member) != usual; });
+}
+
 void ReplicaCheck::take(uint32_t group, std::span<const RankCell> cells) {
   Members members;
   for (const RankCell& cell : cells) {
     if (positions_[group][cell.place] != kNowhere && cell.content != 0) members.push_back(&cell);
   }
+  keep_usual_type(members);
   if (members.size() < 2) return;
   const CellKey& key = cells.front().key;
   Series& series = series_[{key.job_op, cells.front().calls, key.call, key.slot, group}];

@@ -43,6 +43,9 @@ class ReplicaCheck {
   };
   using Members = std::vector<const RankCell*>;
 
+  // Of members of several types those of the type that most have: that the others are of another one is said as such.
+  void keep_usual_type(Members& members) const;
+
   void take(uint32_t group, std::span<const RankCell> cells);
   void begin(uint32_t group, Series& series, const Members& members);
   void differ(uint32_t group, Series& series, const std::vector<Members>& contents);
