@@ -1,4 +1,4 @@
-"""Jobs whose ranks do not come to their end: `ranks` and `find` say which one left first, where, and what became of the others."""
+"""Jobs whose ranks do not come to their end: `ranks` and `find` name the one that left first, its place, and what became of the others."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ std::vector<const Json*> by_progress(const Json& report) {
   for (const Json& rank : report.at("progress")) ranks.push_back(&rank);
   const auto place = [](const Json* rank) {
     const Json& end = rank->at("end");
-    // A collective fails, or is ended, because another rank is not there.
+    // A collective fails, or is ended, because another rank is missing.
     const bool waits = end.at("waits").get<bool>();
     const int known = waits ? 2 : order_of(member_text(end, "how"));
     return std::tuple(known, -static_cast<int64_t>(count_in(*rank, "behind")), waits, count_in(end, "records_of_step"));

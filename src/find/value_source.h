@@ -11,13 +11,13 @@
 
 namespace tensortap {
 
-// What comes first is to blame first.
+// In the order of blame.
 enum class ValueSource : uint8_t {
   kOwn,       // an op of the process made it, or its data or weights hold it
-  kUnknown,   // what came before was not captured
+  kUnknown,   // the values that it was made of were not captured
   kReceived,  // a collective brought it
 };
-// Of a value that an op of `type` made, and whose origin is of this origin_kind_name().
+// The source of a value that an op of `type` made, with an origin of this origin_kind_name().
 ValueSource value_source(std::string_view type, std::string_view origin_kind);
 
 // The place of the first value that is not finite in an answer with "first_nonfinite", and "seen", "origin" or "origins".
