@@ -305,7 +305,7 @@ Result<ExitCode> compare_part(const CompareOptions& options, const ComparedPart&
     print_unpaired(terminal, comparison);
     terminal.json_line(summary);
   }
-  if (comparison.alignment().by_order()) {
+  if (comparison.steps().by_order) {
     terminal.note("no step is in both dumps: they stand beside each other in their order (--steps says otherwise)");
   }
   const ExitCode code = dumps.code_of(exit_code_of(comparison.summary(), terminal));

@@ -65,6 +65,7 @@ class Printer {
       print_unpaired("only in A", summary_.at("unpaired_a"));
       print_unpaired("only in B", summary_.at("unpaired_b"));
     }
+    print_steps();
     print_results();
     print_equal();
     print_noise();
@@ -94,6 +95,20 @@ class Printer {
 
   void print_unpaired(std::string_view title, const Json& counts) {
     if (const std::string text = counts_text(counts); !text.empty()) line(title, text);
+  }
+
+  // "stand beside each other by their token ids: 1:0, 2:1; 1 step of A has no partner"
+  void print_steps() {
+    const Json& by_ids = summary_.at("steps_by_ids");
+    if (by_ids.is_null()) return;
+    std::vector<std::string> pairs;
+    for (const Json& pair : by_ids.at("pairs")) pairs.push_back(fmt::format("{}:{}", pair.at(0).dump(), pair.at(1).dump()));
+    std::string text = "stand beside each other by their token ids: " + name_list(std::move(pairs), kMostNamed);
+    for (const auto& [side, key] : {std::pair("A", "alone_a"), std::pair("B", "alone_b")}) {
+      const uint64_t alone = number(by_ids, key);
+      if (alone > 0) text += fmt::format("; {} {} of {} without a partner", alone, alone == 1 ? "step" : "steps", side);
+    }
+    line("steps", text);
   }
 
   // Results are what the programs are run for: what is said of the other values counts for little without them.
@@ -151,6 +166,10 @@ class Printer {
                                   member_text(first, "b"), error_text(first.at("error"))));
     }
     if (unknown > 0) parts.push_back(fmt::format("{} of {} weights and inputs are {}", unknown, all, kNot));
+    if (const uint64_t addresses = number(summary_, "addresses"); addresses > 0) {
+      parts.push_back(
+          fmt::format("{} {} addresses of memory, which are not compared", addresses, addresses == 1 ? "tensor holds" : "tensors hold"));
+    }
     if (!parts.empty()) line("given", join(parts, "; "));
   }
 

@@ -2,23 +2,8 @@
 
 #include <algorithm>
 
-#include "base/text.h"
-
 namespace tensortap {
 namespace {
-
-constexpr int64_t kMostSteps = 1 << 20;  // in one range of the option
-
-std::set<int64_t> steps_of(const ValueTable& table) {
-  std::set<int64_t> steps;
-  for (const Value& value : table.values()) {
-    for (const uint32_t row : value.rows) {
-      const RecordRow& record = table.dump().rows()[row];
-      if (!is_load(record)) steps.insert(record.step);
-    }
-  }
-  return steps;
-}
 
 bool has_ranks(const ValueTable& table) {
   const auto rows = table.dump().rows();
@@ -31,61 +16,20 @@ bool has_phases(const ValueTable& table) {
                              [](const RecordRow& row) { return !is_load(row) && row.phase != static_cast<uint8_t>(Phase::kInference); });
 }
 
-Status bad_steps(std::string_view part) {
-  return invalid_argument(
-      concat("steps ", quote(part), ": write a step of A and one of B as 3:4, equal ones as 3 or 0-5, several with commas"));
-}
-
-Status add_part(std::string_view part, std::vector<StepPair>& pairs) {
-  const size_t colon = part.find(':');
-  const size_t dash = part.find('-', 1);
-  StepPair pair;
-  if (colon != std::string_view::npos) {
-    if (!parse_integer(part.substr(0, colon), pair.a) || !parse_integer(part.substr(colon + 1), pair.b)) return bad_steps(part);
-    pairs.push_back(pair);
-    return {};
-  }
-  int64_t last = 0;
-  if (!parse_integer(part.substr(0, dash), pair.a)) return bad_steps(part);
-  last = pair.a;
-  if (dash != std::string_view::npos && !parse_integer(part.substr(dash + 1), last)) return bad_steps(part);
-  if (last < pair.a || last - pair.a >= kMostSteps) return bad_steps(part);
-  for (int64_t step = pair.a; step <= last; ++step) pairs.push_back({step, step});
-  return {};
-}
-
 }  // namespace
 
-Result<std::vector<StepPair>> parse_step_pairs(std::string_view text) {
-  std::vector<StepPair> pairs;
-  if (text.empty()) return pairs;
-  for (const std::string_view part : split(text, ',')) TENSORTAP_RETURN_IF_ERROR(add_part(trim(part), pairs));
-  std::set<int64_t> seen;
-  for (const StepPair& pair : pairs) {
-    if (!seen.insert(pair.a).second) return invalid_argument(concat("steps ", quote(text), ": step ", pair.a, " of A is there twice"));
+Alignment::Alignment(const ValueTable& a, const ValueTable& b, const ChosenSteps& steps)
+    : a_(a), b_(b), ranks_a_(has_ranks(a)), ranks_b_(has_ranks(b)), phases_(has_phases(a) && has_phases(b)) {
+  for (const StepPair& pair : steps.pairs) {
+    steps_[pair.a] = pair.b;
+    compared_a_.insert(pair.a);
+    compared_b_.insert(pair.b);
   }
-  return pairs;
 }
 
-Alignment::Alignment(const ValueTable& a, const ValueTable& b, const std::vector<StepPair>& steps)
-    : a_(a), b_(b), ranks_a_(has_ranks(a)), ranks_b_(has_ranks(b)), phases_(has_phases(a) && has_phases(b)) {
-  const std::set<int64_t> of_a = steps_of(a);
-  const std::set<int64_t> of_b = steps_of(b);
-  for (const StepPair& pair : steps) {
-    if (of_a.contains(pair.a) && of_b.contains(pair.b)) steps_[pair.a] = pair.b;
-  }
-  maps_steps_ = !steps.empty();
-  if (!maps_steps_ && std::ranges::none_of(of_a, [&](int64_t step) { return of_b.contains(step); })) {
-    auto other = of_b.begin();
-    for (auto step = of_a.begin(); step != of_a.end() && other != of_b.end(); ++step, ++other) steps_[*step] = *other;
-    maps_steps_ = by_order_ = !steps_.empty();
-  }
-  for (const int64_t step : of_a) {
-    const auto mapped = steps_.find(step);
-    if (maps_steps_ ? mapped == steps_.end() : !of_b.contains(step)) continue;
-    compared_a_.insert(step);
-    compared_b_.insert(maps_steps_ ? mapped->second : step);
-  }
+int64_t Alignment::step_in_b(int64_t step) const {
+  const auto found = steps_.find(step);
+  return found == steps_.end() ? step : found->second;
 }
 
 bool Alignment::takes_part(const ValueTable& table, const Value& value, const std::set<int64_t>& steps) {
@@ -93,11 +37,11 @@ bool Alignment::takes_part(const ValueTable& table, const Value& value, const st
   return std::ranges::any_of(value.rows, [&](uint32_t row) { return is_load(rows[row]) || steps.contains(rows[row].step); });
 }
 
-bool Alignment::has_step(const RecordRow& row) const { return !maps_steps_ || is_load(row) || steps_.contains(row.step); }
+bool Alignment::has_step(const RecordRow& row) const { return is_load(row) || steps_.contains(row.step); }
 
 Alignment::Key Alignment::key_of_a(const RecordRow& row, bool with_call) const {
   const bool load = is_load(row);
-  const int64_t step = load ? 0 : maps_steps_ ? steps_.at(row.step) : row.step;
+  const int64_t step = load ? 0 : step_in_b(row.step);
   return {load, step, ranks_a_ ? row.rank : 0, phase_of(row), with_call ? row.call : 0};
 }
 

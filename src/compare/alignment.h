@@ -7,31 +7,19 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/status.h"
+#include "compare/step_pairs.h"
 #include "compare/value_table.h"
 
 namespace tensortap {
 
-struct StepPair {
-  int64_t a = 0;
-  int64_t b = 0;
-  friend bool operator==(const StepPair&, const StepPair&) = default;
-};
-
-// "3:4,7" or "0-4": a step of A and the one of B beside it, or the same in both. Errors: kInvalidArgument.
-Result<std::vector<StepPair>> parse_step_pairs(std::string_view text);
-
-// Immutable; borrows both tables. Without pairs of steps equal ones are beside each other, or, where no step is in both dumps, the first of
-// one and the first of the other, and so on. The number of a rank counts only in dumps that have several, a
-// phase only where both dumps tell phases. Where each call is a value (Value::call), the numbers of a pair may differ.
+// Immutable; borrows both tables. The number of a rank counts only in dumps that have several, a phase only where both dumps tell phases.
+// Where each call is a value (Value::call), the numbers of a pair may differ.
 class Alignment {
  public:
-  Alignment(const ValueTable& a, const ValueTable& b, const std::vector<StepPair>& steps);
+  Alignment(const ValueTable& a, const ValueTable& b, const ChosenSteps& steps);
 
   // Rows of one value of each dump that are beside each other, in the order of execution in A.
   using RowPair = std::pair<uint32_t, uint32_t>;
@@ -42,8 +30,8 @@ class Alignment {
   [[nodiscard]] bool takes_part_of_a(const Value& value) const { return takes_part(a_, value, compared_a_); }
   [[nodiscard]] bool takes_part_of_b(const Value& value) const { return takes_part(b_, value, compared_b_); }
   [[nodiscard]] size_t steps() const { return compared_a_.size(); }
-  // Whether steps of different numbers were put beside each other without having been asked for.
-  [[nodiscard]] bool by_order() const { return by_order_; }
+  // The step of B beside one of A; the same number where there is none.
+  [[nodiscard]] int64_t step_in_b(int64_t step) const;
 
  private:
   struct Key {
@@ -64,8 +52,6 @@ class Alignment {
 
   const ValueTable& a_;
   const ValueTable& b_;
-  bool maps_steps_ = false;
-  bool by_order_ = false;
   std::map<int64_t, int64_t> steps_;  // of A, to those of B
   std::set<int64_t> compared_a_;
   std::set<int64_t> compared_b_;

@@ -24,7 +24,7 @@ struct DumpOf : MadeDump {
 Rows rows_of(const MadeDump& a, const MadeDump& b, const std::vector<StepPair>& steps = {}) {
   const ValueTable table_a(a);
   const ValueTable table_b(b);
-  const Alignment alignment(table_a, table_b, steps);
+  const Alignment alignment(table_a, table_b, choose_steps(a, b, steps));
   Rows rows = alignment.rows(table_a.at(0), table_b.at(0));
   const auto first = alignment.first_rows(table_a.at(0), table_b.at(0));
   EXPECT_EQ(first, rows.empty() ? std::nullopt : std::optional(rows.front()));
@@ -43,8 +43,10 @@ TEST(Alignment, TakesStepsInTheirOrderWhereNoneIsInBoth) {
   EXPECT_EQ(rows_of(a, b), (Rows{{0, 0}, {1, 1}}));
   const ValueTable table_a(a);
   const ValueTable table_b(b);
-  const Alignment alignment(table_a, table_b, {});
-  EXPECT_TRUE(alignment.by_order());
+  const ChosenSteps steps = choose_steps(a, b, {});
+  EXPECT_TRUE(steps.by_order);
+  EXPECT_EQ(steps.alone_a, 1U);
+  const Alignment alignment(table_a, table_b, steps);
   EXPECT_EQ(alignment.steps(), 2U);
 }
 
@@ -64,13 +66,6 @@ TEST(Alignment, CountsRanksOnlyWhereThereAreSeveral) {
   DumpOf d{{0, 0}, {0, 0}};
   d.all_rows[0].rank = 1;
   EXPECT_EQ(rows_of(c, d), (Rows{{0, 1}, {1, 0}}));
-}
-
-TEST(Alignment, ReadsPairsOfSteps) {
-  const auto pairs = parse_step_pairs("3:4, 7,0-2");
-  ASSERT_TRUE(pairs.ok()) << pairs.status().message();
-  EXPECT_EQ(*pairs, (std::vector<StepPair>{{3, 4}, {7, 7}, {0, 0}, {1, 1}, {2, 2}}));
-  for (const char* text : {"x", "3:", ":3", "3-1", "0-99999999999", "1,1:2", "1,,2"}) EXPECT_FALSE(parse_step_pairs(text).ok()) << text;
 }
 
 }  // namespace

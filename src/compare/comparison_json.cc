@@ -98,6 +98,14 @@ Json culprit_json(const DumpComparison& comparison) {
   return json;
 }
 
+// Null unless token ids decided which steps stand beside each other.
+Json steps_by_ids_json(const ChosenSteps& steps) {
+  if (!steps.by_ids) return nullptr;
+  Json pairs = Json::array();
+  for (const StepPair& pair : steps.pairs) pairs.push_back({pair.a, pair.b});
+  return {{"pairs", pairs}, {"alone_a", steps.alone_a}, {"alone_b", steps.alone_b}};
+}
+
 Json other_shape_json(const DumpComparison& comparison) {
   const std::optional<OtherShape>& other = comparison.summary().other_shape;
   if (!other) return nullptr;
@@ -178,7 +186,8 @@ Json summary_json(const DumpComparison& comparison) {
   json["results_a"] = results_json(comparison.table_a(), summary.results_a);
   json["results_b"] = results_json(comparison.table_b(), summary.results_b);
   json["steps"] = comparison.alignment().steps();
-  json["steps_by_order"] = comparison.alignment().by_order();
+  json["steps_by_order"] = comparison.steps().by_order;
+  json["steps_by_ids"] = steps_by_ids_json(comparison.steps());
   json["records"] = summary.records;
   json["verdicts"] = by_name(summary.verdicts, verdict_name);
   json["given"] = by_name(summary.given, verdict_name);
@@ -203,6 +212,7 @@ Json summary_json(const DumpComparison& comparison) {
   json["largest_growth"] = place_json(comparison, summary.largest_growth);
   json["judged"] = summary.judged();
   json["other_sizes"] = summary.other_sizes;
+  json["addresses"] = summary.addresses;
   json["unreadable"] = summary.unreadable;
   json["first_unreadable"] = summary.first_unreadable.empty() ? Json(nullptr) : Json(summary.first_unreadable);
   json["first_reason"] = summary.first_reason.empty() ? Json(nullptr) : Json(summary.first_reason);

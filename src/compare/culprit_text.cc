@@ -24,11 +24,25 @@ std::string three_digits(double value) {
   return text.data();
 }
 
-std::string inputs_text(const DumpComparison& comparison, const Judgement& judgement) {
+std::string inputs_text(const DumpComparison& comparison, const ComparedValue& value) {
+  const Judgement& judgement = value.judgement;
   if (judgement.weight != kNoRow) {
     return concat("it reads a weight or an input that differs: ", record_name_of(comparison.b(), judgement.weight));
   }
-  return judgement.in == 0 ? std::string("its inputs are equal") : concat("its inputs agree to ", three_digits(judgement.in));
+  const std::string agree = judgement.in == 0 ? "are equal" : concat("agree to ", three_digits(judgement.in));
+  // What a module is made of, where its ops were not recorded.
+  if (comparison.table_b().has_modules_alone()) return concat("its inputs and what modules in it return ", agree);
+  return concat("its inputs ", agree);
+}
+
+// "layer.o:out0 (Linear)"; of what a module makes and does not return "layer (Layer), in what it passes to layer.o:in0".
+std::string value_text(const DumpComparison& comparison, uint32_t row_b) {
+  const DumpIndex& b = comparison.b();
+  const std::string name = record_name_of(b, row_b);
+  const OpId passed_by = comparison.table_b().passed_by(row_b);
+  if (passed_by == kNoOp) return concat(name, " (", op_of(b, b.rows()[row_b]).type, ")");
+  const OpInfo& module = b.ops()[passed_by];
+  return concat(module.name, " (", module.type, "), in what it passes to ", name);
 }
 
 std::string_view explanation(Finding finding) {
@@ -46,10 +60,8 @@ std::string_view explanation(Finding finding) {
 
 std::string finding_text(const DumpComparison& comparison, const ComparedValue& value) {
   const Judgement& judgement = value.judgement;
-  const std::string& type = op_of(comparison.b(), comparison.b().rows()[value.row_b]).type;
   const std::string what = judgement.finding == Finding::kOtherSize ? value.reason : concat("relative L2 ", three_digits(value.error));
-  return concat(record_name_of(comparison.b(), value.row_b), " (", type, "): ", what, ", ", inputs_text(comparison, judgement),
-                explanation(judgement.finding));
+  return concat(value_text(comparison, value.row_b), ": ", what, ", ", inputs_text(comparison, value), explanation(judgement.finding));
 }
 
 std::string brackets_text(const RecordRow& row) {

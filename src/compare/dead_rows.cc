@@ -16,9 +16,10 @@ bool is_initial(const OpInfo& op) {
 }
 
 // The last content of each block of memory.
-std::unordered_map<uint64_t, uint64_t> last_versions(const DumpIndex& dump) {
+std::unordered_map<uint64_t, uint64_t> last_versions(const ValueTable& table) {
   std::unordered_map<uint64_t, uint64_t> last;
-  for (const RecordRow& row : dump.rows()) {
+  for (const RecordRow& row : table.dump().rows()) {
+    if (!table.includes(row)) continue;
     uint64_t& version = last[row.storage];
     version = std::max<uint64_t>(version, row.version);
   }
@@ -30,7 +31,7 @@ std::unordered_map<uint64_t, uint64_t> last_versions(const DumpIndex& dump) {
 std::vector<bool> dead_rows(const ValueTable& table) {
   const DumpIndex& dump = table.dump();
   std::vector<bool> dead(dump.rows().size(), false);
-  const auto last = last_versions(dump);
+  const auto last = last_versions(table);
   if (last.size() < 2) return dead;  // 0 alone: no memory is known
   std::vector<bool> is_read(dead.size(), false);
   std::vector<bool> is_used(dead.size(), false);

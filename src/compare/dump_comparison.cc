@@ -49,7 +49,13 @@ std::string_view birth_name(Birth birth) {
 }
 
 DumpComparison::DumpComparison(const DumpIndex& a, const DumpIndex& b, ComparisonOptions options)
-    : options_(std::move(options)), a_(a), b_(b), keys_a_(a_), keys_b_(b_), facts_b_(b) {}
+    : options_(std::move(options)),
+      steps_(choose_steps(a, b, options_.steps)),
+      a_(a, steps_.only_a),
+      b_(b, steps_.only_b),
+      keys_a_(a_),
+      keys_b_(b_),
+      facts_b_(b) {}
 
 Result<std::unique_ptr<DumpComparison>> DumpComparison::make(const DumpIndex& a, const DumpIndex& b, ComparisonOptions options) {
   std::unique_ptr<DumpComparison> made(new DumpComparison(a, b, std::move(options)));
@@ -67,7 +73,7 @@ ToleranceRule DumpComparison::rule_of(ValueId a) const {
 }
 
 Status DumpComparison::pair() {
-  alignment_ = std::make_unique<Alignment>(a_, b_, options_.steps);
+  alignment_ = std::make_unique<Alignment>(a_, b_, steps_);
   PairingOptions options;
   options.progress = options_.progress;
   TENSORTAP_ASSIGN_OR_RETURN(options.map, mapped_values(options_.map, options_.map_name, a_, b_));
@@ -137,7 +143,7 @@ void DumpComparison::add_noise(const NoiseDump& noise) {
   const bool of_b = noise.of == NoiseDump::Of::kEither ? shared_identities(keys_b_, identities) >= shared_identities(keys_a_, identities)
                                                        : noise.of == NoiseDump::Of::kB;
   const PairingKeys& reference = of_b ? keys_b_ : keys_a_;
-  const Alignment alignment(table, reference.table(), {});
+  const Alignment alignment(table, reference.table(), choose_steps(*noise.dump, reference.table().dump(), {}));
   size_t done = 0;
   for (const ValuePair& pair : pairing_.pairs) {
     if (options_.progress) options_.progress("noise", done++, pairing_.pairs.size());
@@ -209,7 +215,7 @@ ComparedValue DumpComparison::compare(uint32_t row_b) {
   const RecordRow& of_b = b_.dump().rows()[row_b];
   value.rule = rules_[value.pair];
   value.basis = {options_.rules != nullptr, tolerances_[value.pair].at(of_b.call), floors_.empty() ? std::nan("") : double{floors_[row_b]}};
-  if (of_a.numel != of_b.numel) {
+  if (of_a.numel != of_b.numel && !is_possible(pair.accepted.order.arrangement, of_a.desc(), of_b.desc())) {
     value.reason = concat(of_a.numel, " elements of A against ", of_b.numel, " of B");
     value.judgement = judge_->note({value.row_a, row_b, 0, 0, false}, std::numeric_limits<double>::infinity(), Finding::kOtherSize);
     return value;
@@ -326,6 +332,9 @@ void DumpComparison::find_birth(ComparedValue& value) const {
   value.weight = inherited.weight;
   if (inherited.differs) {
     value.birth = Birth::kInherited;
+  } else if (b_.shows_input(value.row_b)) {
+    // A view makes nothing.
+    value.birth = inherited.weight == kNoRow ? Birth::kUnknown : Birth::kInherited;
   } else {
     value.birth = inherited.complete ? Birth::kBorn : Birth::kUnknown;
   }
@@ -368,7 +377,8 @@ void DumpComparison::count(const ComparedValue& value) {
   if (!given && value.basis.floor > 0) ++summary_.with_noise;
   if (value.verdict == Verdict::kNotComparable) count_not_comparable(value);
   if (value.unreadable && summary_.unreadable++ == 0) summary_.first_unreadable = value.reason;
-  if (is_alike(value.verdict) || value.verdict == Verdict::kNotComparable) return;
+  summary_.addresses += value.judgement.addresses ? 1 : 0;
+  if (is_alike(value.verdict) || value.verdict == Verdict::kNotComparable || value.judgement.addresses) return;
   const std::optional<uint64_t> at = value.data ? value.data->first_differing : std::nullopt;
   const ComparisonSummary::Place place{value.row_a, value.row_b, value.error, at, value.growth()};
   if (given) {

@@ -24,6 +24,7 @@
 #include "compare/pairing.h"
 #include "compare/pairing_keys.h"
 #include "compare/quantised_value.h"
+#include "compare/step_pairs.h"
 #include "compare/tolerance_model.h"
 #include "compare/tolerance_rules.h"
 #include "compare/unpaired.h"
@@ -95,6 +96,7 @@ struct ComparisonSummary {
   double largest_noise_ratio = 0;              // error to noise, where noise is known
   uint64_t with_noise = 0;                     // records of values that ops made, which the noise reaches
   uint64_t other_sizes = 0;                    // records of one value that have other numbers of elements
+  uint64_t addresses = 0;                      // records that hold addresses of memory, which differ and are not judged
   uint64_t unreadable = 0;                     // records whose data could not be read
   std::string first_unreadable;                // why, of the first of these
   std::string first_reason;                    // why the first record that is not comparable is not
@@ -157,6 +159,7 @@ class DumpComparison {
   [[nodiscard]] const ValueTable& table_b() const { return b_; }
   [[nodiscard]] const Pairing& pairing() const { return pairing_; }
   [[nodiscard]] const Alignment& alignment() const { return *alignment_; }
+  [[nodiscard]] const ChosenSteps& steps() const { return steps_; }
   [[nodiscard]] double allow() const { return options_.allow; }
   [[nodiscard]] size_t noise_dumps() const { return options_.noise.size(); }
   [[nodiscard]] const std::vector<Unpaired>& unpaired_a() const { return unpaired_a_; }
@@ -193,6 +196,7 @@ class DumpComparison {
   void count_finding(const ComparedValue& value);
 
   ComparisonOptions options_;
+  ChosenSteps steps_;
   ValueTable a_;
   ValueTable b_;
   PairingKeys keys_a_;

@@ -8,7 +8,12 @@
 #include <utility>
 
 #include "compare/dead_rows.h"
+#include "compare/memory_addresses.h"
 #include "compare/pairing_keys.h"
+#include "compare/quantised_programs.h"
+#include "compare/region.h"
+#include "compare/sum_terms.h"
+#include "compare/systematic_difference.h"
 #include "compare/tolerance_model.h"
 #include "compare/usual_step.h"
 #include "compare/value_judge.h"
@@ -23,11 +28,11 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kOwnSteps = 2;
 constexpr double kGrowth = 4;
 constexpr double kSteepGrowth = 8;
-constexpr double kMostGap = 4;
+constexpr uint32_t kMostGap = 4;
 constexpr double kNotJudged = 0.25;  // behind values that are this far apart nothing can be said
+constexpr double kUnlike = 0.75;     // values of two programs of which one computes with codes have little in common
 constexpr double kSlack = 1.2;       // of bounds that hold for exact numbers
 constexpr double kCodesSlack = 1.02;
-constexpr double kQuantisedStep = 0.025;
 constexpr double kFarInteger = 0.3;
 constexpr double kSaturated = 0.1;     // relative L2 that a quantiser may lose,
 constexpr double kMostClipped = 0.01;  // and the share of elements that its codes need not reach
@@ -40,20 +45,6 @@ bool is_real(const RecordRow& row) {
 }
 
 double step_of_type(const RecordRow& row) { return unit_roundoff(static_cast<DType>(row.dtype)); }
-
-// Rounding has no sign: a factor or a shift that stands out of it is another computation. Of values that were made of equal ones.
-bool is_systematic(const Difference& difference) {
-  constexpr uint64_t kLeast = 8;
-  constexpr double kErrors = 8;  // standard errors
-  if (difference.differing < kLeast || !(difference.l2_b > 0) || difference.finite == 0) return false;
-  const auto count = static_cast<double>(difference.finite);
-  const double squares = difference.l2_b * difference.l2_b;
-  const double distance = difference.mse * count;
-  const double slope = (difference.l2_a * difference.l2_a - squares - distance) / (2 * squares);
-  const double rest = std::max(distance - slope * slope * squares, 0x1p-40 * distance);
-  return std::abs(slope) * difference.l2_b > kErrors * std::sqrt(rest / count) ||
-         std::abs(difference.mean) * std::sqrt(count) > kErrors * difference.rmse;
-}
 
 double distance_of(const Difference& difference) {
   return difference.l2_b > 0 ? difference.relative_l2 * difference.l2_b
@@ -85,6 +76,7 @@ LocalJudge::LocalJudge(const PairingKeys& a, const PairingKeys& b, std::span<con
   }
   const double usual_a = usual_step(a_);
   if (usual_a == usual_step(b_)) usual_step_ = usual_a;
+  if (a_.has_modules_alone() && b_.has_modules_alone()) ops_in_modules_.emplace(b_.dump());
 }
 
 bool LocalJudge::is_given(const Pair& pair) const { return a_.at(a_.value_of(pair.row_a)).given && b_.at(b_.value_of(pair.row_b)).given; }
@@ -120,6 +112,12 @@ void LocalJudge::look_at_loss(bool of_a, uint32_t row, Way& way) {
   way.clipped = {row, of_a, loss.clipped};
 }
 
+void LocalJudge::note_codes(int bits, Way& way) {
+  if (bits == 0) return;
+  way.quantises = true;
+  way.step = std::max(way.step, step_of_codes(bits));
+}
+
 double LocalJudge::look_between(bool of_a, std::span<const uint32_t> rows, Way& way) {
   const ValueTable& table = of_a ? a_ : b_;
   double made = 0;
@@ -128,10 +126,12 @@ double LocalJudge::look_between(bool of_a, std::span<const uint32_t> rows, Way& 
     const ValueId id = table.value_of(number);
     if (id != kNoValue && table.at(id).given) {
       if (row.numel > 1) way.step = std::max(way.step, (of_a ? precision_a_ : precision_b_).step_of(number));
+      note_codes(bits_of_codes(table, id), way);
       continue;
     }
     made = std::max(made, step_of_type(row));
-    way.quantises |= (of_a ? kinds_a_ : kinds_b_).of(row.op, op_of(table.dump(), row)).quantises;
+    if (id != kNoValue) note_codes(bits_of_codes(table, id), way);
+    note_codes((of_a ? kinds_a_ : kinds_b_).of(row.op, op_of(table.dump(), row)).code_bits, way);
     look_at_loss(of_a, number, way);
   }
   way.step = std::max(way.step, made);
@@ -145,36 +145,45 @@ LocalJudge::Way LocalJudge::way_of(const Pair& pair) {
   way.made_a = std::max(step_of_type(of_a), look_between(true, way.a.between, way));
   way.made_b = std::max(step_of_type(of_b), look_between(false, way.b.between, way));
   way.step = std::max({way.step, way.made_a, way.made_b});
-  way.quantises |= kinds_a_.of(of_a.op, op_of(a_.dump(), of_a)).quantises || kinds_b_.of(of_b.op, op_of(b_.dump(), of_b)).quantises;
+  note_codes(kinds_a_.of(of_a.op, op_of(a_.dump(), of_a)).code_bits, way);
+  note_codes(kinds_b_.of(of_b.op, op_of(b_.dump(), of_b)).code_bits, way);
   // The pair itself may be a number behind codes beside one that was never quantised.
   const bool codes_a = op_of(a_.dump(), of_a).type == "DequantizeLinear";
   const bool codes_b = op_of(b_.dump(), of_b).type == "DequantizeLinear";
   if (codes_a != codes_b) look_at_loss(codes_a, codes_a ? pair.row_a : pair.row_b, way);
-  if (way.quantises) way.step = std::max(way.step, kQuantisedStep);
+  look_into_modules(way);
   return way;
 }
 
-uint32_t LocalJudge::rounding_ops(const ValueTable& table, std::span<const uint32_t> rows, OpKinds& kinds) {
-  uint32_t count = 0;
-  for (const uint32_t number : rows) {
-    const RecordRow& row = table.dump().rows()[number];
-    const ValueId id = table.value_of(number);
-    if (id == kNoValue || table.at(id).given) continue;
-    const OpKind& kind = kinds.of(row.op, op_of(table.dump(), row));
-    count += kind.moves || kind.quantises ? 0 : 1;
-  }
-  return count;
+// Of the module behind a row whose ops were not recorded: they have no partners.
+uint32_t LocalJudge::rounding_ops_in(uint32_t row_b) const {
+  if (!ops_in_modules_) return 0;
+  const OpId passed_by = b_.passed_by(row_b);
+  const uint32_t ops =
+      ops_in_modules_->in(passed_by == kNoOp ? op_of(b_.dump(), b_.dump().rows()[row_b]) : b_.dump().ops()[passed_by], kMostGap);
+  return ops > 1 ? ops : 0;  // one op is the pair itself
 }
 
-uint32_t LocalJudge::gap_of(const Way& way) {
-  return std::max(rounding_ops(a_, way.a.between, kinds_a_), rounding_ops(b_, way.b.between, kinds_b_));
+uint32_t LocalJudge::gap_of(const Pair& pair, const Way& way) {
+  const uint32_t between = std::max(rounding_ops(a_, way.a.between, kinds_a_), rounding_ops(b_, way.b.between, kinds_b_));
+  return std::min(between, kMostGap) + rounding_ops_in(pair.row_b);
+}
+
+// Modules whose ops were not recorded may compute in the type that they read, whatever they return.
+void LocalJudge::look_into_modules(Way& way) const {
+  if (!ops_in_modules_) return;
+  for (const bool of_a : {true, false}) {
+    const DumpIndex& dump = (of_a ? a_ : b_).dump();
+    for (const uint32_t row : (of_a ? way.a : way.b).inputs) {
+      if (is_real(dump.rows()[row])) way.step = std::max(way.step, step_of_type(dump.rows()[row]));
+    }
+  }
 }
 
 LocalJudge::Inputs LocalJudge::inputs_of(const Way& way) const {
   Inputs inputs;
   for (const uint32_t row : way.b.inputs) {
     const Facts& facts = facts_[row];
-    const uint64_t numel = b_.dump().rows()[row].numel;
     if (double{facts.level} > inputs.level) {
       inputs.level = double{facts.level};
       inputs.from = row;
@@ -184,27 +193,10 @@ LocalJudge::Inputs LocalJudge::inputs_of(const Way& way) const {
     inputs.step = std::max(inputs.step, double{facts.step});
     inputs.zeros |= facts.zero;
     inputs.distance = std::max(inputs.distance, double{facts.distance});
-    inputs.norm = std::max(inputs.norm, double{facts.norm});
     inputs.max_abs = std::max(inputs.max_abs, double{facts.max_abs});
-    inputs.numel = std::max(inputs.numel, numel);
-    inputs.norms.push_back({double{facts.norm}, numel});
+    inputs.norms.push_back({double{facts.norm}, b_.dump().rows()[row].numel});
   }
   return inputs;
-}
-
-// The size of the terms that a sum was made of, 0 for what is no sum.
-double LocalJudge::scale_of(const Pair& pair, const OpKind& kind, const Inputs& inputs) const {
-  const RecordRow& row = b_.dump().rows()[pair.row_b];
-  const auto numel = static_cast<double>(std::max<uint64_t>(row.numel, 1));
-  const auto read = static_cast<double>(std::max<uint64_t>(inputs.numel, 1));
-  if (kind.is_norm && row.slot_index > 0) return inputs.norm * std::sqrt(numel / read);
-  if (kind.sums) return inputs.norm;
-  if (kind.averages) return inputs.norm * numel / read;
-  if (!kind.multiplies || inputs.norms.size() < 2) return 0;
-  std::vector<Inputs::Norm> norms = inputs.norms;
-  std::ranges::partial_sort(norms, norms.begin() + 2, [](const Inputs::Norm& a, const Inputs::Norm& b) { return a.norm > b.norm; });
-  const double products = static_cast<double>(norms[0].numel) * static_cast<double>(norms[1].numel) / numel;
-  return norms[0].norm * norms[1].norm / std::sqrt(std::sqrt(std::max(1.0, products)));
 }
 
 void LocalJudge::judge_given(const Pair& pair, const Difference& difference, Judgement& judgement) const {
@@ -245,14 +237,18 @@ void LocalJudge::judge_made(const Pair& pair, const Difference& difference, Judg
   judgement.in = std::max(inputs.level, made.way.loss);
   judgement.from = inputs.from;
   judgement.step = made.way.step;
-  judgement.gap = gap_of(made.way);
+  judgement.gap = gap_of(pair, made.way);
   judgement.clipped = made.way.clipped;
   const double error = difference.relative_l2;
-  const double spread = std::sqrt(1 + std::min<double>(judgement.gap, kMostGap));
+  const double spread = std::sqrt(1 + static_cast<double>(judgement.gap));
   judgement.allowed = allowed_by(kind, of_b.slot_index > 0, judgement.step, spread, inputs, judgement.in);
+  // Codes may lose much over many ops, but not most of a value.
+  if (made.way.quantises && !inputs.zeros && !inputs.out) judgement.allowed = std::min(judgement.allowed, kUnlike);
   // Where an input is unknown, the depth alone limits the error.
   if (!complete) judgement.allowed = std::max(judgement.allowed, pair.model);
-  const double scale = judgement.gap == 0 ? scale_of(pair, kind, inputs) : 0;
+  // The terms of rows that were not compared do not count.
+  const double share = static_cast<double>(difference.numel) / static_cast<double>(std::max<uint64_t>(of_b.numel, 1));
+  const double scale = judgement.gap == 0 ? norm_of_terms(kind, of_b, inputs.norms) * std::sqrt(std::min(share, 1.0)) : 0;
   judgement.held = scale > 0 ? std::min(error, distance_of(difference) / std::max(difference.l2_b, scale)) : error;
   const bool hidden = kind.overlays && judgement.in > error;
   judgement.level = made.whole || hidden ? judgement.in : std::min(error, 1.0);
@@ -267,6 +263,19 @@ void LocalJudge::judge_made(const Pair& pair, const Difference& difference, Judg
   judgement.finding = finding_of(pair, difference, made, judgement);
   judgement.between_a = std::move(made.way.a.between);
   judgement.between_b = std::move(made.way.b.between);
+  if (judgement.finding != Finding::kNone && !judgement.follows) look_behind_overlays(made.way.b.inputs, judgement);
+}
+
+// What one program alone has before a value may hide behind a larger term, as a factor behind a mask: it shows only where the mask ends.
+void LocalJudge::look_behind_overlays(std::span<const uint32_t> inputs, Judgement& judgement) {
+  if (rounding_ops(a_, judgement.between_a, kinds_a_) + rounding_ops(b_, judgement.between_b, kinds_b_) > 0) return;
+  for (const uint32_t row : inputs) {
+    if (facts_[row].level == 0 || !kinds_b_.of(b_.dump().rows()[row].op, op_of(b_.dump(), b_.dump().rows()[row])).overlays) continue;
+    const WayBetween of_a = way_between(a_, partners_a_, partners_b_[row]);
+    const WayBetween of_b = way_between(b_, partners_b_, row);
+    judgement.between_a.insert(judgement.between_a.end(), of_a.between.begin(), of_a.between.end());
+    judgement.between_b.insert(judgement.between_b.end(), of_b.between.begin(), of_b.between.end());
+  }
 }
 
 Finding LocalJudge::finding_of(const Pair& pair, const Difference& difference, const Made& made, Judgement& judgement) {
@@ -278,8 +287,8 @@ Finding LocalJudge::finding_of(const Pair& pair, const Difference& difference, c
   if (judgement.clipped.row != kNoRow) return Finding::kSaturated;
   if (made.inputs.changed_weight != kNoRow) {
     judgement.weight = made.inputs.changed_weight;
-    judgement.moves_weights = kind.moves;
-    return kind.moves ? Finding::kNone : Finding::kWeights;
+    judgement.moves_weights = kind.moves || b_.shows_input(pair.row_b);
+    return judgement.moves_weights ? Finding::kNone : Finding::kWeights;
   }
   if (is_rounding_of_codes(pair, difference)) {
     judgement.level = std::max(judgement.level, judgement.in);
@@ -322,6 +331,8 @@ Judgement LocalJudge::judge(const Pair& pair, const Difference& difference) {
   if (difference.differing > 0) {
     if (is_never_read(pair)) {
       judgement.never_read = true;
+    } else if (holds_addresses(a_.dump(), pair.row_a) && holds_addresses(b_.dump(), pair.row_b)) {
+      judgement.addresses = true;
     } else if (is_given(pair)) {
       judge_given(pair, difference, judgement);
     } else {

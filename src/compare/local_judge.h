@@ -15,11 +15,13 @@
 #include <vector>
 
 #include "compare/attribute_difference.h"
+#include "compare/call_nesting.h"
 #include "compare/difference.h"
 #include "compare/op_kinds.h"
 #include "compare/pairing_keys.h"
 #include "compare/quantising_loss.h"
 #include "compare/row_precision.h"
+#include "compare/sum_terms.h"
 #include "compare/value_table.h"
 #include "compare/way_between.h"
 #include "query/op_facts.h"
@@ -66,6 +68,7 @@ struct Judgement {
   Clipped clipped;
   uint32_t weight = kNoRow;    // row of B of a changed weight that it read
   bool never_read = false;     // on one side at least: not judged
+  bool addresses = false;      // of memory, on both sides: not judged
   bool moves_weights = false;  // the op only moves elements of a weight that differs
 };
 
@@ -107,14 +110,8 @@ class LocalJudge {
     double step = 0;  // of the coarsest type on the whole way
     bool zeros = false;
     double distance = 0;  // largest |a - b|
-    double norm = 0;      // largest
     double max_abs = 0;   // largest difference of an element
-    uint64_t numel = 0;   // of the largest in number
-    struct Norm {
-      double norm;
-      uint64_t numel;
-    };
-    std::vector<Norm> norms;
+    std::vector<TensorNorm> norms;
   };
   struct Facts {
     float level = 0;
@@ -141,6 +138,7 @@ class LocalJudge {
   };
 
   [[nodiscard]] Way way_of(const Pair& pair);
+  static void note_codes(int bits, Way& way);
   // Returns the step of the coarsest type that ops made.
   double look_between(bool of_a, std::span<const uint32_t> rows, Way& way);
   void look_at_loss(bool of_a, uint32_t row, Way& way);
@@ -150,11 +148,12 @@ class LocalJudge {
   [[nodiscard]] Finding small_finding_of(const Pair& pair, const Difference& difference, const Made& made,
                                          const Judgement& judgement) const;
   [[nodiscard]] Inputs inputs_of(const Way& way) const;
-  [[nodiscard]] uint32_t gap_of(const Way& way);
-  [[nodiscard]] uint32_t rounding_ops(const ValueTable& table, std::span<const uint32_t> rows, OpKinds& kinds);
+  [[nodiscard]] uint32_t gap_of(const Pair& pair, const Way& way);
+  void look_into_modules(Way& way) const;
+  [[nodiscard]] uint32_t rounding_ops_in(uint32_t row_b) const;
   void judge_given(const Pair& pair, const Difference& difference, Judgement& judgement) const;
   void judge_made(const Pair& pair, const Difference& difference, Judgement& judgement);
-  [[nodiscard]] double scale_of(const Pair& pair, const OpKind& kind, const Inputs& inputs) const;
+  void look_behind_overlays(std::span<const uint32_t> inputs, Judgement& judgement);
   [[nodiscard]] bool is_never_read(const Pair& pair);
   [[nodiscard]] bool is_given(const Pair& pair) const;
   [[nodiscard]] bool is_authored(const Pair& pair) const;
@@ -173,6 +172,7 @@ class LocalJudge {
   RowPrecision precision_b_;
   QuantisingLosses losses_a_;
   QuantisingLosses losses_b_;
+  std::optional<OpsInModules> ops_in_modules_;                           // of B, where the records of both dumps are of modules alone
   double usual_step_ = 0;                                                // of both programs; 0 where they differ
   std::vector<Facts> facts_;                                             // by row of B
   std::optional<std::pair<std::vector<bool>, std::vector<bool>>> dead_;  // of A and of B, once something differs

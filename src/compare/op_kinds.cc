@@ -32,6 +32,18 @@ constexpr auto kDrawingTypes =
     std::to_array<std::string_view>({"bernoulli", "bernoulli_", "multinomial", "normal", "normal_", "rand", "rand_like", "randint", "randn",
                                      "randn_like", "random_", "randperm", "uniform", "uniform_"});
 
+// Parts of the names of ops and modules that compute with codes of 4 bits (or of an unknown number) and of 8 bits.
+constexpr auto kOf4Bits = std::to_array<std::string_view>(
+    {"NBits", "Bnb4", "4bit", "4Bit", "int4", "Int4", "INT4", "nf4", "NF4", "fp4", "FP4", "GPTQ", "AWQ", "gptq", "awq", "Quant"});
+constexpr auto kOf8Bits =
+    std::to_array<std::string_view>({"uantiz", "QLinear", "Integer", "QGemm", "8bit", "8Bit", "int8", "Int8", "INT8", "_int_mm", "W8A8"});
+
+int code_bits_of(const OpInfo& op) {
+  const auto holds = [&op](std::string_view part) { return op.type.find(part) != std::string::npos; };
+  if (std::ranges::any_of(kOf8Bits, holds)) return 8;
+  return std::ranges::any_of(kOf4Bits, holds) ? 4 : 0;
+}
+
 // "_softmax" and "softmax" of PyTorch are one family; "where" has a form with a scalar.
 std::string family_of(const OpInfo& op) {
   std::string family = PairingKeys::family(op);
@@ -45,7 +57,7 @@ std::string family_of(const OpInfo& op) {
 
 OpKind op_kind_of(const OpInfo& op) {
   const std::string family = family_of(op);
-  const auto holds = [&op](std::string_view part) { return op.type.find(part) != std::string::npos; };
+  const int code_bits = code_bits_of(op);
   return {.moves = is_listed(kMovingKinds, family),
           .sums = is_listed(kSummingKinds, family),
           .averages = family == "mean",
@@ -56,14 +68,11 @@ OpKind op_kind_of(const OpInfo& op) {
           .is_softmax = is_listed(kSoftmaxes, family),
           .is_norm = is_listed(kNorms, family),
           .is_gradient = is_listed(kGradientKinds, family),
-          .quantises = holds("uantize") || holds("QLinear") || holds("Integer") || op.type.starts_with("QGemm")};
+          .quantises = code_bits > 0,
+          .code_bits = code_bits};
 }
 
 bool is_drawn(const OpInfo& op) { return is_listed(kDrawingTypes, op.type); }
-
-bool has_quantising_ops(std::span<const OpInfo> ops) {
-  return std::ranges::any_of(ops, [](const OpInfo& op) { return op_kind_of(op).quantises; });
-}
 
 const OpKind& OpKinds::of(OpId id, const OpInfo& op) {
   if (id >= known_.size()) known_.resize(id + 1);

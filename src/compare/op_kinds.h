@@ -24,6 +24,7 @@ struct OpKind {
   bool is_norm = false;      // its further outputs are the mean and the deviation
   bool is_gradient = false;  // of a norm or convolution: its further outputs are sums over the batch
   bool quantises = false;    // its outputs have the steps of a quantised type
+  int code_bits = 0;         // of that type, 0 where it does not quantise
 };
 
 // The kind of an op, whatever a framework calls it.
@@ -31,9 +32,6 @@ OpKind op_kind_of(const OpInfo& op);
 
 // Whether a PyTorch op draws its output at random.
 bool is_drawn(const OpInfo& op);
-
-// Whether any of them quantises.
-bool has_quantising_ops(std::span<const OpInfo> ops);
 
 // The kinds of the ops of a dump; each is found once. One thread.
 class OpKinds {

@@ -7,7 +7,9 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "compare/neighbour_keys.h"
 #include "compare/op_kinds.h"
+#include "compare/quantised_programs.h"
 #include "compare/sequence_pairs.h"
 #include "compare/tolerance_model.h"
 #include "compare/values_by_size.h"
@@ -71,7 +73,8 @@ class Pairer {
     const std::optional<Alignment::RowPair> first = judge_.first_rows(a, b);
     if (!first) return false;
     std::optional<Acceptance> accepted = judge_.judge(a, *first, trust);
-    if (accepted && trust == Trust::kValues && !judge_.are_of_one_size(a, b)) accepted.reset();
+    const bool of_rows = accepted && accepted->order.arrangement.kind == Arrangement::Kind::kLastRows;
+    if (accepted && trust == Trust::kValues && !of_rows && !judge_.are_of_one_size(a, b)) accepted.reset();
     const bool has_statistics_alone = rule == PairRule::kStatistics && accepted && !accepted->first;
     if (is_strict_ && !has_statistics_alone && (!accepted || !(error_of(*accepted) <= most_of_near(a, b)))) return false;
     if (!accepted) {
@@ -152,38 +155,9 @@ class Pairer {
   [[nodiscard]] bool has_nearer(const Nearest& found, ValueId a, const Magnitudes& magnitudes, const ValuesBySize& in_a) const;
   void by_place();
   void by_last_node();
+  template <class KeyOfValue>
+  void by_single_key(PairRule rule, const KeyOfValue& key);
   [[nodiscard]] bool contradicts(ValueId a, ValueId b) const;
-
-  // What a value was made of, in numbers of pairs; "" where something has no pair. Constants at the end do not count: what is an input of
-  // one framework's op (an axis, a number of elements) is an attribute of another's.
-  [[nodiscard]] std::string makers_key(const PairingKeys& keys, ValueId id, const std::vector<uint32_t>& pair_of) const {
-    if (keys.table().at(id).given || keys.inputs(id).empty()) return "";
-    std::string key = concat(PairingKeys::family(keys.table().op(id)), "|", keys.table().at(id).slot);
-    size_t end = 0;
-    for (const ValueId input : keys.inputs(id)) {
-      const uint32_t pair = input == kNoValue ? Pairing::kNoPair : pair_of[input];
-      const bool given = input == kNoValue || keys.table().at(input).given || keys.is_constant(input);
-      if (pair == Pairing::kNoPair && !given) return "";
-      key += pair == Pairing::kNoPair ? "|?" : concat("|", pair);
-      if (pair != Pairing::kNoPair) end = key.size();
-    }
-    key.resize(end);
-    return key;
-  }
-
-  // What read a value, in numbers of pairs; "" where nothing that has one did.
-  [[nodiscard]] std::string readers_key(const PairingKeys& keys, ValueId id, const std::vector<uint32_t>& pair_of) const {
-    if (keys.table().at(id).given) return "";
-    std::vector<std::string> readers;
-    for (const PairingKeys::Reader& reader : keys.readers(id)) {
-      if (pair_of[reader.value] != Pairing::kNoPair) readers.push_back(concat(pair_of[reader.value], "@", reader.position));
-    }
-    if (readers.empty()) return "";
-    std::ranges::sort(readers);
-    // Whatever op made it: equal enough to be the same value.
-    if (is_strict_ && keys.table().at(id).slot == 0) return join(readers, "|");
-    return concat(PairingKeys::family(keys.table().op(id)), "|", keys.table().at(id).slot, "|", join(readers, "|"));
-  }
 
   const PairingKeys& a_;
   const PairingKeys& b_;
@@ -201,7 +175,8 @@ void Pairer::by_sequence() {
     const std::optional<Acceptance> accepted = first ? judge_.judge(a, *first, Trust::kValues) : std::nullopt;
     return accepted && error_of(*accepted) <= most_of_near(a, b);
   };
-  for (const SequencePair& pair : sequence_pairs(a_, b_, is_near)) {
+  const auto step_in_b = [this](int64_t step) { return judge_.step_in_b(step); };
+  for (const SequencePair& pair : sequence_pairs(a_, b_, is_near, step_in_b)) {
     if (!is_free_a(pair.a) || !is_free_b(pair.b)) continue;
     is_strict_ = !pair.holds;
     propose(PairRule::kSequence, pair.a, pair.b, pair.holds ? Trust::kProgram : Trust::kValues);
@@ -212,8 +187,9 @@ void Pairer::by_sequence() {
 void Pairer::by_topology() {
   const auto makers_a = [this](const PairingKeys& keys, ValueId id) { return makers_key(keys, id, pairing_.pair_of_a); };
   const auto makers_b = [this](const PairingKeys& keys, ValueId id) { return makers_key(keys, id, pairing_.pair_of_b); };
-  const auto readers_a = [this](const PairingKeys& keys, ValueId id) { return readers_key(keys, id, pairing_.pair_of_a); };
-  const auto readers_b = [this](const PairingKeys& keys, ValueId id) { return readers_key(keys, id, pairing_.pair_of_b); };
+  // Values that are equal enough are the same, whatever op made them.
+  const auto readers_a = [this](const PairingKeys& keys, ValueId id) { return readers_key(keys, id, pairing_.pair_of_a, is_strict_); };
+  const auto readers_b = [this](const PairingKeys& keys, ValueId id) { return readers_key(keys, id, pairing_.pair_of_b, is_strict_); };
   while (by_keys(PairRule::kTopology, makers_a, makers_b, Trust::kValues, 0)) {
   }
   while (by_keys(PairRule::kTopology, readers_a, readers_b, Trust::kValues, 0)) {
@@ -361,7 +337,8 @@ void Pairer::by_place() {
     const auto found = in_b.find(name);
     if (found == in_b.end() || found->second.size() != of_a.size()) continue;
     for (size_t i = 0; i < of_a.size(); ++i) {
-      if (contradicts(of_a[i], found->second[i])) continue;
+      // The name of a module decides: its parts may differ.
+      if (!is_module(a_.table().op(of_a[i])) && contradicts(of_a[i], found->second[i])) continue;
       if (!propose(PairRule::kIdentity, of_a[i], found->second[i], Trust::kName)) continue;
       // Refused before for its values.
       if (refused > 0) --refused;
@@ -370,19 +347,37 @@ void Pairer::by_place() {
   pairing_.refused[static_cast<size_t>(PairRule::kIdentity)] = refused;
 }
 
-// The same node of the author, implemented once on both sides, makes one value, however coarse the codes of one side are.
+// A node of the author and a module make the same value in a quantised program and in its original, however coarse the codes are.
 void Pairer::by_last_node() {
-  if (has_quantising_ops(a_.table().dump().ops()) == has_quantising_ops(b_.table().dump().ops())) return;
-  size_t refused = pairing_.refused[static_cast<size_t>(PairRule::kOriginal)];
-  const auto key = [](const PairingKeys& keys, ValueId id) { return keys.last_original(id); };
-  const auto [in_a, order] = free_keys(a_, key, [this](ValueId id) { return is_free_a(id) && !a_.table().op(id).inserted_by_runtime; });
-  const auto in_b = free_keys(b_, key, [this](ValueId id) { return is_free_b(id) && !b_.table().op(id).inserted_by_runtime; }).first;
+  if (is_quantised(a_) == is_quantised(b_)) return;
+  const auto original = [](const PairingKeys& keys, ValueId id) {
+    return keys.table().op(id).inserted_by_runtime ? "" : keys.last_original(id);
+  };
+  const auto identity = [](const PairingKeys& keys, ValueId id) { return keys.table().at(id).given ? "" : keys.identity(id); };
+  by_single_key(PairRule::kOriginal, original);
+  by_single_key(PairRule::kIdentity, identity);
+  const auto [in_a, order] = ends_of_scopes(a_, true);
+  const Ends in_b = ends_of_scopes(b_, true).first;
+  for (const std::string& scope : order) {
+    const auto found = in_b.find(scope);
+    const ValueId last = in_a.at(scope);
+    if (found != in_b.end() && is_free_a(last) && is_free_b(found->second)) propose(PairRule::kScope, last, found->second, Trust::kName);
+  }
+}
+
+// Values of which one of each program has a key, whatever they hold.
+template <class KeyOfValue>
+void Pairer::by_single_key(PairRule rule, const KeyOfValue& key) {
+  size_t refused = pairing_.refused[static_cast<size_t>(rule)];
+  const auto [in_a, order] = free_keys(a_, key, [this](ValueId id) { return is_free_a(id); });
+  const auto in_b = free_keys(b_, key, [this](ValueId id) { return is_free_b(id); }).first;
   for (const std::string& name : order) {
     const auto found = in_b.find(name);
     if (found == in_b.end() || found->second.size() != 1 || in_a.at(name).size() != 1) continue;
-    if (propose(PairRule::kOriginal, in_a.at(name).front(), found->second.front(), Trust::kName) && refused > 0) --refused;
+    // Refused before for its values.
+    if (propose(rule, in_a.at(name).front(), found->second.front(), Trust::kName) && refused > 0) --refused;
   }
-  pairing_.refused[static_cast<size_t>(PairRule::kOriginal)] = refused;
+  pairing_.refused[static_cast<size_t>(rule)] = refused;
 }
 
 }  // namespace

@@ -259,12 +259,12 @@ std::string PairingKeys::identity(ValueId id) const {
 std::string PairingKeys::last_original(ValueId id) const {
   const Value& value = table_.at(id);
   const OpInfo& op = table_.op(id);
-  if (op.originals.empty() || value.given) return "";
+  if (op.originals.empty() || value.given || value.passed) return "";
   return key_of(graph_of(op), op.originals.back().name, value.slot, value.element);
 }
 
 std::string PairingKeys::scope(ValueId id) const {
-  if (table_.at(id).given) return "";
+  if (table_.at(id).given || table_.at(id).passed) return "";
   const OpInfo& op = table_.op(id);
   std::string path = module_path(op);
   const bool backward = table_.first_row(id).phase == static_cast<uint8_t>(Phase::kBackward) || op.name.starts_with(kGradients);

@@ -17,7 +17,7 @@ namespace {
 // Pairs two dumps and says by which rule each value of A got which of B.
 struct Paired {
   Paired(const DumpIndex& a, const DumpIndex& b, std::vector<std::pair<ValueId, ValueId>> map = {})
-      : table_a(a), table_b(b), keys_a(table_a), keys_b(table_b), alignment(table_a, table_b, {}) {
+      : table_a(a), table_b(b), keys_a(table_a), keys_b(table_b), alignment(table_a, table_b, choose_steps(a, b, {})) {
     const ValueJudge judge(table_a, table_b, alignment, [](ValueId) { return ToleranceRule(); });
     pairing = pair_values(keys_a, keys_b, judge, {std::move(map), nullptr});
   }

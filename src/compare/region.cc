@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "compare/op_kinds.h"
-
 namespace tensortap {
 
 std::vector<OpId> region_ops(const ValueTable& table, std::vector<uint32_t> rows) {
@@ -22,6 +20,18 @@ std::vector<OpId> region_ops(const ValueTable& table, std::vector<uint32_t> rows
     if (!op_kind_of(op).moves) computing.push_back(row.op);
   }
   return computing.empty() ? all : computing;
+}
+
+uint32_t rounding_ops(const ValueTable& table, std::span<const uint32_t> rows, OpKinds& kinds) {
+  uint32_t count = 0;
+  for (const uint32_t number : rows) {
+    const RecordRow& row = table.dump().rows()[number];
+    const ValueId id = table.value_of(number);
+    if (id == kNoValue || table.at(id).given) continue;
+    const OpKind& kind = kinds.of(row.op, op_of(table.dump(), row));
+    count += kind.moves || kind.quantises ? 0 : 1;
+  }
+  return count;
 }
 
 }  // namespace tensortap

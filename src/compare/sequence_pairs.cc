@@ -14,11 +14,14 @@ namespace {
 
 constexpr size_t kMostEdits = 2000;
 
-std::string call_key(const ValueTable& table, ValueId id, bool with_size) {
+using StepInB = std::function<int64_t(int64_t)>;
+
+std::string call_key(const ValueTable& table, ValueId id, bool with_size, const StepInB& step_in_b) {
   const Value& value = table.at(id);
   const RecordRow& row = table.first_row(id);
   const OpInfo& op = table.op(id);
-  std::string key = concat(row.step, "|", uint32_t{row.phase}, "|", op.module, "|", op.type, "|", value.slot, "|", value.element);
+  std::string key =
+      concat(step_in_b(row.step), "|", uint32_t{row.phase}, "|", op.module, "|", op.type, "|", value.slot, "|", value.element);
   // A module may make more calls under one name than are values: all of them have to be alike.
   for (const uint32_t number : value.rows) {
     key += with_size ? concat("|", table.dump().rows()[number].numel) : "|";
@@ -28,8 +31,8 @@ std::string call_key(const ValueTable& table, ValueId id, bool with_size) {
 
 class SequencePairer {
  public:
-  SequencePairer(const PairingKeys& a, const PairingKeys& b, const std::function<bool(ValueId, ValueId)>& is_near)
-      : a_(a), b_(b), is_near_(is_near) {}
+  SequencePairer(const PairingKeys& a, const PairingKeys& b, const std::function<bool(ValueId, ValueId)>& is_near, const StepInB& step_in_b)
+      : a_(a), b_(b), is_near_(is_near), step_in_b_(step_in_b) {}
 
   std::vector<SequencePair> run() {
     if (!a_.table().is_of_calls() || !b_.table().is_of_calls() || !match(true)) return {};
@@ -50,19 +53,20 @@ class SequencePairer {
   using Sequence = std::pair<std::vector<ValueId>, std::vector<uint64_t>>;
 
   template <class IsFree>
-  static Sequence sequence_of(const ValueTable& table, bool with_size, const IsFree& is_free) {
+  static Sequence sequence_of(const ValueTable& table, bool with_size, const StepInB& step_in_b, const IsFree& is_free) {
     Sequence sequence;
     for (ValueId id = 0; id < table.values().size(); ++id) {
       if (table.at(id).given || !is_free(id)) continue;
       sequence.first.push_back(id);
-      sequence.second.push_back(std::hash<std::string>()(call_key(table, id, with_size)));
+      sequence.second.push_back(std::hash<std::string>()(call_key(table, id, with_size, step_in_b)));
     }
     return sequence;
   }
 
   bool match(bool with_size) {
-    const Sequence in_a = sequence_of(a_.table(), with_size, [this](ValueId id) { return !beside_a_.contains(id); });
-    const Sequence in_b = sequence_of(b_.table(), with_size, [this](ValueId id) { return !beside_b_.contains(id); });
+    const Sequence in_a = sequence_of(a_.table(), with_size, step_in_b_, [this](ValueId id) { return !beside_a_.contains(id); });
+    const StepInB same = [](int64_t step) { return step; };
+    const Sequence in_b = sequence_of(b_.table(), with_size, same, [this](ValueId id) { return !beside_b_.contains(id); });
     const auto common = common_sequence(in_a.second, in_b.second, kMostEdits);
     if (!common) return false;
     for (const auto& [at_a, at_b] : *common) {
@@ -141,6 +145,7 @@ class SequencePairer {
   const PairingKeys& a_;
   const PairingKeys& b_;
   const std::function<bool(ValueId, ValueId)>& is_near_;
+  const StepInB& step_in_b_;
   std::unordered_map<ValueId, ValueId> beside_a_;
   std::unordered_map<ValueId, ValueId> beside_b_;
   std::vector<uint32_t> runs_a_;
@@ -151,8 +156,9 @@ class SequencePairer {
 
 }  // namespace
 
-std::vector<SequencePair> sequence_pairs(const PairingKeys& a, const PairingKeys& b, const std::function<bool(ValueId, ValueId)>& is_near) {
-  return SequencePairer(a, b, is_near).run();
+std::vector<SequencePair> sequence_pairs(const PairingKeys& a, const PairingKeys& b, const std::function<bool(ValueId, ValueId)>& is_near,
+                                         const StepInB& step_in_b) {
+  return SequencePairer(a, b, is_near, step_in_b).run();
 }
 
 }  // namespace tensortap

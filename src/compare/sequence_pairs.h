@@ -19,7 +19,9 @@ struct SequencePair {
 // One call more in a module changes the numbers in the names of all that follow, but not their order. Empty for dumps of graphs, which have
 // better keys, and for programs that share too little. `is_near` says whether two values agree up to rounding. A value may be in
 // several pairs: the first counts.
-std::vector<SequencePair> sequence_pairs(const PairingKeys& a, const PairingKeys& b, const std::function<bool(ValueId, ValueId)>& is_near);
+// `step_in_b` is the step of B beside one of A.
+std::vector<SequencePair> sequence_pairs(const PairingKeys& a, const PairingKeys& b, const std::function<bool(ValueId, ValueId)>& is_near,
+                                         const std::function<int64_t(int64_t)>& step_in_b);
 
 }  // namespace tensortap
 

@@ -117,6 +117,7 @@ bool is_number(DType dtype) {
 }  // namespace
 
 std::string TensorOrder::text() const {
+  if (arrangement.kind != Arrangement::Kind::kNone) return arrangement.text();
   if (block_a != 0 || block_b != 0) return "unblocked";
   if (reshaped) return "reshaped";
   if (permutation.empty()) return "";
@@ -133,8 +134,8 @@ std::vector<TensorOrder> possible_orders(const OrderedTensor& a, const OrderedTe
   if (a.blocked && !b.blocked && is_blocked_form(of_b, of_a)) return {unblocked_b(of_a)};
   if (b.blocked && !a.blocked && is_blocked_form(of_a, of_b)) return {unblocked_a(of_b)};
   if (of_a == of_b) orders.emplace_back();
-  for (std::vector<int>& permutation : permutations(of_a, of_b)) orders.push_back({std::move(permutation), 0, 0, false});
-  if (of_a != of_b) orders.push_back({{}, 0, 0, true});
+  for (std::vector<int>& permutation : permutations(of_a, of_b)) orders.push_back({std::move(permutation), 0, 0, false, {}});
+  if (of_a != of_b) orders.push_back({{}, 0, 0, true, {}});
   // An op that knows nothing of blocks may work on them: the runtime hands it the five dimensions.
   if (is_blocked_form(of_b, of_a)) orders.push_back(unblocked_b(of_a));
   if (is_blocked_form(of_a, of_b)) orders.push_back(unblocked_a(of_b));
@@ -167,6 +168,7 @@ double sampled_difference(const OrderedTensor& a, const OrderedTensor& b, const 
 }
 
 Result<Difference> compare_in_order(const OrderedTensor& a, const OrderedTensor& b, const TensorOrder& order, DifferenceOptions options) {
+  if (is_possible(order.arrangement, a.view.desc, b.view.desc)) return compare_arranged(a.view, b.view, order.arrangement, options);
   options.permutation = order.permutation;
   TensorView view_a = a.view;
   TensorView view_b = b.view;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "compare/arrangement.h"
 #include "compare/difference.h"
 #include "tensor/tensor.h"
 
@@ -20,7 +21,8 @@ struct TensorOrder {
   uint32_t block_a = 0;          // the channels of a are seen in blocks of this size, since those of b are
   uint32_t block_b = 0;          // the same the other way round
   bool reshaped = false;         // shapes differ, and the elements are in the same order
-  // "", "reshaped", "permuted [0, 2, 3, 1]", "unblocked"
+  Arrangement arrangement;       // the only member that is set where it is one
+  // "", "reshaped", "permuted [0, 2, 3, 1]", "unblocked", "last rows", "rotary 64"
   [[nodiscard]] std::string text() const;
 };
 

@@ -53,12 +53,14 @@ class ValueJudge {
   [[nodiscard]] std::optional<Alignment::RowPair> first_rows(ValueId a, ValueId b) const {
     return alignment_.first_rows(a_.at(a), b_.at(b));
   }
+  [[nodiscard]] int64_t step_in_b(int64_t step_of_a) const { return alignment_.step_in_b(step_of_a); }
   // Whether all paired executions returned as many elements on both sides.
   [[nodiscard]] bool are_of_one_size(ValueId a, ValueId b) const;
   // Looks at those rows. Nothing when the two are not, or need not be, the same value.
   [[nodiscard]] std::optional<Acceptance> judge(ValueId a, const Alignment::RowPair& first, Trust trust) const;
 
  private:
+  [[nodiscard]] std::optional<Acceptance> judge_rows(ValueId a, const Alignment::RowPair& first, Trust trust) const;
   static std::optional<Acceptance> judge_statistics(const RecordRow& a, const RecordRow& b, Trust trust);
   static std::optional<Acceptance> judge_data(const OrderedTensor& a, const OrderedTensor& b, const ToleranceRule& tolerance, Trust trust);
 

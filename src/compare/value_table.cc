@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <utility>
 
 #include "compare/file_contents.h"
@@ -24,21 +25,20 @@ bool looks_alike(const RecordRow& a, const RecordRow& b) {
 
 }  // namespace
 
-ValueTable::ValueTable(const DumpIndex& dump) : dump_(dump), contents_(file_contents(dump)), value_of_row_(dump.rows().size(), kNoValue) {
+ValueTable::ValueTable(const DumpIndex& dump, std::optional<std::set<int64_t>> only)
+    : dump_(dump), only_(std::move(only)), nesting_(dump), contents_(file_contents(dump)), value_of_row_(dump.rows().size(), kNoValue) {
   const std::span<const RecordRow> rows = dump.rows();
   const OpFactsTable facts(dump);
   learn_calls();
   for (const size_t place : rows_in_time_order(dump)) {
     const auto number = static_cast<uint32_t>(place);
     const RecordRow& row = rows[number];
-    if (row.op >= dump.ops().size() || (row.flags & (kRecordFailedOp | kRecordUnwritten)) != 0 || facts.is_overwritten(row)) continue;
+    if (row.op >= dump.ops().size() || !includes(row) || (row.flags & (kRecordFailedOp | kRecordUnwritten)) != 0 ||
+        facts.is_overwritten(row))
+      continue;
     const Content content = content_of(number);
     if (is_input(row)) {
-      if (content.storage == 0 && contents_.empty()) continue;
-      knows_memory_ = true;
-      read_rows_[RecordLookup::execution_of(row)].push_back(number);
-      if (content.storage == 0 || made_rows_.contains(content) || !given_rows_.try_emplace(content, number).second) continue;
-      add(number, true);
+      add_input(number);
       continue;
     }
     if (row.slot_kind != static_cast<uint8_t>(SlotKind::kOutput) || row.moment != static_cast<uint8_t>(Moment::kAfter)) continue;
@@ -82,7 +82,7 @@ void ValueTable::add(uint32_t number, bool given) {
   ValueId id = kNoValue;
   if (found == known.end()) {
     id = static_cast<ValueId>(values_.size());
-    values_.push_back({row.op, row.slot_index, kind, row.element, call, given, {}});
+    values_.push_back({row.op, row.slot_index, kind, row.element, call, given, false, {}});
     known.push_back(id);
     made_ += given ? 0 : 1;
   } else {
@@ -90,6 +90,78 @@ void ValueTable::add(uint32_t number, bool given) {
   }
   values_[id].rows.push_back(number);
   value_of_row_[number] = id;
+}
+
+void ValueTable::add_input(uint32_t number) {
+  const Content content = content_of(number);
+  if (content.storage == 0 && contents_.empty()) return;
+  knows_memory_ = true;
+  read_rows_[RecordLookup::execution_of(dump_.rows()[number])].push_back(number);
+  if (content.storage == 0 || made_rows_.contains(content) || !given_rows_.try_emplace(content, number).second) return;
+  const bool passed = passing_call(number) != CallNesting::kNoCall;
+  add(number, !passed);
+  values_[value_of_row_[number]].passed = passed;
+}
+
+bool ValueTable::reads(uint32_t call, const Content& content) const {
+  return std::ranges::any_of(nesting_.rows(call), [&](uint32_t row) { return is_input(dump_.rows()[row]) && content_of(row) == content; });
+}
+
+// The call of the module that made what a module inside of it reads, where nothing that was recorded made it and it is no argument of the
+// former; kNoCall where no such module is known.
+uint32_t ValueTable::passing_call(uint32_t number) const {
+  if (!nesting_.has_modules_alone() || (dump_.rows()[number].value_flags & kValueParameter) != 0) return CallNesting::kNoCall;
+  const Content content = content_of(number);
+  for (uint32_t call = nesting_.around(nesting_.call_of(number)); call != CallNesting::kNoCall; call = nesting_.around(call)) {
+    if (!reads(call, content)) return call;
+  }
+  return CallNesting::kNoCall;
+}
+
+bool ValueTable::shows_input(uint32_t number) const {
+  const RecordRow& row = dump_.rows()[number];
+  const auto read = row.storage == 0 ? read_rows_.end() : read_rows_.find(RecordLookup::execution_of(row));
+  return read != read_rows_.end() &&
+         std::ranges::any_of(read->second, [&](uint32_t input) { return content_of(input) == content_of(number); });
+}
+
+OpId ValueTable::passed_by(uint32_t row) const {
+  const ValueId id = value_of_row_[row];
+  return id == kNoValue || !values_[id].passed ? kNoOp : dump_.rows()[nesting_.rows(passing_call(row)).front()].op;
+}
+
+// The last record of a call inside of that of a row that made the content of the row; kNoRow where there is none.
+uint32_t ValueTable::made_inside(uint32_t number) const {
+  const auto made = made_rows_.find(content_of(number));
+  if (made == made_rows_.end()) return kNoRow;
+  const std::span<const RecordRow> rows = dump_.rows();
+  const uint32_t call = nesting_.call_of(number);
+  const uint64_t begin = rows[nesting_.rows(call).front()].sequence;
+  for (const uint32_t other : std::views::reverse(made->second)) {
+    if (rows[other].sequence < begin) break;
+    if (rows[other].sequence < rows[number].sequence && nesting_.call_of(other) != call) return other;
+  }
+  return kNoRow;
+}
+
+// Of a row that a module returned, and that nothing inside of it made, or that it passed to a module inside of it.
+std::vector<uint32_t> ValueTable::nested_inputs(uint32_t number) const {
+  const bool returned = is_output(dump_.rows()[number]);
+  const uint32_t call = returned ? nesting_.call_of(number) : passing_call(number);
+  std::vector<uint32_t> inputs;
+  for (const uint32_t row : nesting_.rows(call)) {
+    if (!is_input(dump_.rows()[row])) continue;
+    if (returned && content_of(row) == content_of(number)) return {maker_of(row)};
+    inputs.push_back(maker_of(row));
+  }
+  const auto is_before = [&](uint32_t row) { return dump_.rows()[row].sequence < dump_.rows()[number].sequence; };
+  for (const uint32_t one : nesting_.inside(call)) {
+    for (const uint32_t row : nesting_.rows(one)) {
+      const ValueId id = value_of_row_[row];
+      if (id != kNoValue && !values_[id].given && is_before(row)) inputs.push_back(row);
+    }
+  }
+  return inputs;
 }
 
 void ValueTable::learn_graph() {
@@ -127,6 +199,11 @@ uint32_t ValueTable::maker_of(uint32_t input) const {
 
 std::vector<uint32_t> ValueTable::memory_inputs(uint32_t number) const {
   const RecordRow& row = dump_.rows()[number];
+  if (!nesting_.empty()) {
+    const uint32_t inside = is_output(row) ? made_inside(number) : kNoRow;
+    if (inside != kNoRow) return {inside};
+    if (!is_output(row) || is_module(dump_.ops()[row.op])) return nested_inputs(number);
+  }
   std::vector<uint32_t> inputs;
   const auto found = read_rows_.find(RecordLookup::execution_of(row));
   if (found == read_rows_.end()) return inputs;

@@ -5,11 +5,14 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "compare/call_nesting.h"
 #include "query/record_lookup.h"
 #include "trace/dump_index.h"
 
@@ -36,16 +39,19 @@ struct Value {
   SlotKind kind = SlotKind::kOutput;  // kInput: what an op read and no recorded op made
   int64_t element = -1;
   uint32_t call = kAnyCall;
-  bool given = false;          // a graph's input, a weight or constant, or what no recorded op made
+  bool given = false;          // a graph's input, a weight or constant, or what no recorded op made, except `passed`
+  bool passed = false;         // kInput of a dump of modules alone: the module around this one made it, and no argument of its own is this
   std::vector<uint32_t> rows;  // in the order of execution, never empty
 };
 
 // Inputs are values of the ops that made them and stand here only where nobody is known to have made them. What is about to be written
-// over, memory that nothing was written to, and inputs of ops that failed are no values. Immutable; borrows the dump. Linear in the
-// records.
+// over, memory that nothing was written to, and inputs of ops that failed are no values. What a module returns is made of what an op or a
+// module inside of it returned, where that is the same content; otherwise of what it read and of what modules inside of it returned.
+// Immutable; borrows the dump. Linear in the records.
 class ValueTable {
  public:
-  explicit ValueTable(const DumpIndex& dump);
+  // `only`: records of other steps are left out, as if the dump did not have them. Weights belong to every step.
+  explicit ValueTable(const DumpIndex& dump, std::optional<std::set<int64_t>> only = std::nullopt);
 
   [[nodiscard]] const DumpIndex& dump() const { return dump_; }
   // In the order of their first execution.
@@ -67,6 +73,14 @@ class ValueTable {
   [[nodiscard]] bool misses_inputs(uint32_t row) const;
   // Whether the dump is of calls as a program made them, which have no graph.
   [[nodiscard]] bool is_of_calls() const { return is_of_calls_; }
+  // Whether a record is of a step that the table has.
+  [[nodiscard]] bool includes(const RecordRow& row) const { return !only_ || is_load(row) || only_->contains(row.step); }
+  // Whether an output is a view of what its op read: the same memory with the same content. False where the memory is not known.
+  [[nodiscard]] bool shows_input(uint32_t row) const;
+  // Whether the dump has records of modules and of nothing that runs in them.
+  [[nodiscard]] bool has_modules_alone() const { return nesting_.has_modules_alone(); }
+  // The module that made a value which it passes to one inside of it (Value::passed), kNoOp of others.
+  [[nodiscard]] OpId passed_by(uint32_t row) const;
   // Number of values that ops made.
   [[nodiscard]] size_t made() const { return made_; }
 
@@ -76,6 +90,11 @@ class ValueTable {
   using Hash = RecordLookup::Hash;
 
   void add(uint32_t row, bool given);
+  void add_input(uint32_t row);
+  [[nodiscard]] bool reads(uint32_t call, const Content& content) const;
+  [[nodiscard]] uint32_t passing_call(uint32_t row) const;
+  [[nodiscard]] uint32_t made_inside(uint32_t row) const;
+  [[nodiscard]] std::vector<uint32_t> nested_inputs(uint32_t row) const;
   [[nodiscard]] Content content_of(uint32_t row) const;
   void learn_calls();
   [[nodiscard]] uint32_t call_of(const RecordRow& row) const;
@@ -88,6 +107,8 @@ class ValueTable {
   void learn_graph();
 
   const DumpIndex& dump_;
+  std::optional<std::set<int64_t>> only_;
+  CallNesting nesting_;
   std::vector<uint64_t> contents_;  // of trees of files alone, where equal contents are the only edges
   std::vector<Value> values_;
   std::vector<ValueId> value_of_row_;
