@@ -44,7 +44,28 @@ TRAINING = {
     "rate": r"adamw|optimizer|mul_|foreach|addcdiv|div",
     "smoothing": r"nll|loss|mul|add|sum|mean|div|log_softmax",
     "loss_scale": r"mul|nll|loss",
+    "unscaled": r"div|mul|norm|foreach|adamw",
     "clipping": r"mul_|clamp|norm|foreach|adamw|addcdiv|lerp",
+    "clipped_values": r"mul_|clamp|norm|foreach|adamw|addcdiv|lerp",
+    "clipping_limit": r"mul_|mul|div|clamp|norm|foreach|reciprocal",
+    "adam_epsilon": r"adamw|optimizer|AdamW|add_|addcdiv|foreach",
+    "coupled_decay": r"adam|Adam|optimizer|mul_|add_?|foreach|lerp",
+    "seed": r"drop|bernoulli",
+}
+# Of the stochastic gradient descent.
+DESCENT = {
+    "momentum": r"SGD|mul_|foreach|add_",
+    "nesterov": r"SGD|add|foreach",
+    "rate": r"SGD|add_|foreach",
+}
+# Where the culprit is, by fault of the language model.
+ENGINE = {
+    "attention_scale": r"(layers|blocks)\.1\b.*(attention|softmax|mul|add)|(layers|blocks)\.1\.attention",
+    "position": r"add|arange|mul|div|cos|sin|attention|Model \(Model\), in what it passes to",
+    "base": r"pow|div|cos|sin|attention|Model \(Model\), in what it passes to",
+    "epsilon": r"(layers|blocks)\.1\.norm\b",
+    "weight": r"(layers|blocks)\.1\.up\b",
+    "transposed": r"(layers|blocks)\.1\.attention",
 }
 BF16_ONLY = (
     "weight_element",
@@ -89,6 +110,12 @@ class Corpus:
         self.runs.setdefault(name, ["torch", *(f"{key}={value}" for key, value in options.items())])
         return name
 
+    def engine(self, **options: str) -> str:
+        """Name the dump of the language model with these arguments."""
+        name = "engine_" + "_".join(f"{key}-{value}" for key, value in options.items())
+        self.runs.setdefault(name, ["engine", *(f"{key}={value}" for key, value in options.items())])
+        return name
+
     def onnx(self, model: str, *options: str, runtime: str = "") -> str:
         """Name the dump of a model that runs with these options."""
         name = "_".join(["onnx", model, *(option.strip("-").replace(" ", "") for option in options), runtime]).strip("_")
@@ -116,7 +143,25 @@ def corpus(runtimes: list[str]) -> Corpus:
     trained = made.torch(train="1", threads="1")
     for fault, culprit in TRAINING.items():
         made.add(f"torch train {fault}", made.torch(train="1", threads="1", fault=fault), trained, culprit)
+    descent = made.torch(train="1", threads="1", optimizer="sgd")
+    for fault, culprit in DESCENT.items():
+        made.add(f"torch train sgd {fault}", made.torch(train="1", threads="1", optimizer="sgd", fault=fault), descent, culprit)
+    low = made.torch(dtype="bf16", train="1", threads="1")
+    for fault in ("decay", "rate", "smoothing", "loss_scale", "clipping", "seed"):
+        made.add(f"torch train bf16 {fault}", made.torch(dtype="bf16", train="1", threads="1", fault=fault), low, TRAINING[fault])
+    hashed = made.torch(network="hashed", dtype="f32")
+    made.add("torch f32 overflow", made.torch(network="hashed", dtype="f32", fault="overflow"), hashed, r"mul|_to_copy|remainder|hash")
+    for fault, culprit in (("large", r"layers\.1(\.up)?/"), ("masked", r"layers\.1\.attention/(full|triu|add|_?softmax|mul|_to_copy)")):
+        made.add(f"torch f16/f32 {fault}", made.torch(dtype="f16", fault=fault), made.torch(dtype="f32", fault=fault), culprit)
     sound_torch(made)
+    engines(made)
+    made.add(
+        "onnx f32 opset", onnx_run(made, "axis-opset12", "--as-written"), onnx_run(made, "axis-opset13", "--as-written"), r"enc\.1/Softmax"
+    )
+    made.add("onnx int overflow", onnx_run(made, "bins-overflow", "--as-written"), onnx_run(made, "bins", "--as-written"), r"/bins/")
+    for fault, culprit in (("large", r"enc\.1/(up|act)"), ("masked", r"enc\.1[./](mask|Softmax)")):
+        wrong, right = onnx_run(made, f"half-{fault}", "--as-written"), onnx_run(made, f"net-{fault}", "--as-written")
+        made.add(f"onnx f16/f32 {fault}", wrong, right, culprit)
     for fault, culprit in ONNX_FAULTS.items():
         for a, b in (("--as-written", "--as-written"), ("", ""), ("", "--as-written")):
             name = f"{'written' if a else 'optimised'}/{'written' if b else 'optimised'}"
@@ -142,6 +187,37 @@ def corpus(runtimes: list[str]) -> Corpus:
         )
     sound_onnx(made, runtimes)
     return made
+
+
+def engines(made: Corpus) -> None:
+    """Two implementations of one language model, calls of modules alone, and matrices in codes."""
+    for levels in ("op", "module"):
+        right = made.engine(levels=levels, form="reference")
+        for fault, culprit in ENGINE.items():
+            made.add(f"engine {levels} {fault}", made.engine(levels=levels, form="reference", fault=fault), right, culprit)
+        engine = made.engine(levels=levels, form="engine")
+        for fault in ("attention_scale", "epsilon", "weight", "transposed"):
+            made.add(f"engine {levels} {fault} engine", made.engine(levels=levels, form="engine", fault=fault), engine, ENGINE[fault])
+        made.add(f"sound engine {levels} engine", engine, right)
+        for bits in ("8", "4"):
+            coded = made.engine(levels=levels, form="reference", quant=bits)
+            made.add(f"sound engine {levels} {bits} bits", coded, right)
+            for fault in ("scale", "transposed"):
+                wrong = made.engine(levels=levels, form="reference", quant=bits, fault=fault)
+                made.add(f"engine {levels} {bits} bits {fault}", wrong, right, ENGINE.get(fault, r"layers\.1(\.down)?\b"))
+    right, wrong = made.engine(levels="op", form="reference"), r"(layers|blocks)\.1\b"
+    made.add("engine other attention_scale", made.engine(levels="op", form="engine", fault="attention_scale"), right, wrong)
+    made.add("engine other row", made.engine(levels="op", form="engine", fault="row"), right, r"select|slice|final|head")
+    made.add("engine other epsilon", made.engine(levels="op", form="engine", fault="epsilon"), right, wrong)
+    made.add("engine other weight", made.engine(levels="op", form="engine", fault="weight"), right, wrong)
+    low = made.engine(levels="op", form="reference", dtype="bf16")
+    made.add("sound engine bf16 engine", made.engine(levels="op", form="engine", dtype="bf16"), low)
+    made.add("sound engine bf16/f32", low, right)
+    made.add(
+        "sound engine module bf16/f32",
+        made.engine(levels="module", form="reference", dtype="bf16"),
+        made.engine(levels="module", form="reference"),
+    )
 
 
 def onnx_run(made: Corpus, model: str, option: str, *others: str, runtime: str = "") -> str:
@@ -179,6 +255,18 @@ def sound_torch(made: Corpus) -> None:
     conv = made.torch(network="convolutions", train="1", threads="1")
     made.add("sound torch train conv threads", made.torch(network="convolutions", train="1", threads="2"), conv)
     made.add("sound torch train conv channels last", made.torch(network="convolutions", train="1", threads="1", form="channels_last"), conv)
+    descent = made.torch(train="1", threads="1", optimizer="sgd")
+    made.add("sound torch train sgd drawn", made.torch(train="1", threads="1", optimizer="sgd", init="8"), descent)
+    made.add(
+        "sound torch hashed threads", made.torch(network="hashed", dtype="f32", threads="2"), made.torch(network="hashed", dtype="f32")
+    )
+    for levels in ("module", "op,module"):
+        alike = {"levels": levels, "dtype": "f32"}
+        made.add(f"sound torch {levels} threads", made.torch(**alike, threads="2"), made.torch(**alike))
+        made.add(f"sound torch {levels} sdpa", made.torch(**alike, form="sdpa"), made.torch(**alike))
+        for fault in ("missing_scale", "weight_element", "rotary_base", "skipped_layer", "dropout", "epsilon", "activation"):
+            wrong = made.torch(**alike, fault=fault)
+            made.add(f"torch {levels} {fault}", wrong, made.torch(**alike), r"layers\.1\b|layers\.2\.norm1")
     half = made.torch(dtype="bf16", train="1", threads="1")
     made.add("sound torch train bf16 threads", made.torch(dtype="bf16", train="1", threads="2"), half)
 
@@ -193,6 +281,11 @@ def sound_onnx(made: Corpus, runtimes: list[str]) -> None:
             made.add(f"sound onnx {model} release {runtime}", onnx_run(made, model, "", runtime=runtime), onnx_run(made, model, ""))
     for option in ("", "--as-written"):
         made.add(f"sound onnx f16/f32 {option}", onnx_run(made, "half", option), onnx_run(made, "net", option))
+    for opset in ("13", "18"):
+        made.add(f"sound onnx opset {opset}", onnx_run(made, f"net-opset{opset}", "--as-written"), onnx_run(made, "net", "--as-written"))
+        made.add(f"sound onnx opset {opset} optimised", onnx_run(made, f"net-opset{opset}", ""), onnx_run(made, "net", ""))
+    for model in ("net-large", "net-masked", "bins", "axis-opset13"):
+        made.add(f"sound onnx {model} optimised/written", onnx_run(made, model, ""), onnx_run(made, model, "--as-written"))
     made.add("sound onnx f16 optimised/f32 written", onnx_run(made, "half", ""), onnx_run(made, "net", "--as-written"))
     made.add("sound onnx qdq/float", onnx_run(made, "q-good", "--as-written"), onnx_run(made, "q-float", "--as-written"))
     made.add("sound onnx qdq/float seed", onnx_run(made, "q-good-seed", "--as-written"), onnx_run(made, "q-float-seed", "--as-written"))

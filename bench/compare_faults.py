@@ -20,7 +20,7 @@ import onnx
 from compare_corpus import Pair, corpus
 from compare_models import models
 
-CHILD = Path(__file__).with_name("compare_torch_child.py")
+CHILDREN = {kind: Path(__file__).with_name(f"compare_{kind}_child.py") for kind in ("torch", "engine")}
 FIRST_LINES = 6
 EXIT_BAR, NAMED_BAR = 0.95, 0.93
 
@@ -36,8 +36,10 @@ class Places:
 
     def words(self, run: list[str], out: Path) -> list[str]:
         """Return the command line that makes a dump."""
-        if run[0] == "torch":
-            return [str(self.command), "exec", "--quiet", "--full", "--out", str(out), "--", str(self.torch), str(CHILD), *run[1:]]
+        if run[0] in CHILDREN:
+            levels = [word for option in run[1:] if option.startswith("levels=") for word in ("--levels", option.removeprefix("levels="))]
+            program = [str(self.torch), str(CHILDREN[run[0]]), *(option for option in run[1:] if not option.startswith("levels="))]
+            return [str(self.command), "exec", "--quiet", "--full", *levels, "--out", str(out), "--", *program]
         options = [word for option in run[3:] for word in option.split()]
         return [str(self.command), "run", str(self.folder / f"{run[1]}.onnx"), "--quiet", "--full", "--out", str(out), *options]
 

@@ -52,8 +52,12 @@ class Onnx:
         if fault != "missing_scale":
             scores = self.node("Mul", [scores, self.number("scale", 0.2)], f"/{at}/scale/Mul")
         mask = np.triu(np.full((9, 9), -1e4), 2 if fault == "mask_shift" else 1)
+        if fault == "masked":
+            mask[:] = -1e9  # float16 has no such number
         scores = self.node("Add", [scores, self.number(f"{at}.mask", mask)], f"/{at}/mask/Add")
-        scores = self.node("Softmax", [scores], f"/{at}/Softmax", axis=1 if fault == "softmax_axis" else -1)
+        # Up to operator set 12, the axis is another one by default.
+        axis = {} if self.fault == "default_axis" and fault else {"axis": 1 if fault == "softmax_axis" else -1}
+        scores = self.node("Softmax", [scores], f"/{at}/Softmax", **axis)
         y = self.node("MatMul", [scores, v], f"/{at}/values/MatMul")
         y = self.node("MatMul", [y, self.weight(f"{at}.o.w", WIDTH, WIDTH)], f"/{at}/o/MatMul")
         x = self.node("Add", [x, y], f"/{at}/Add")
@@ -91,7 +95,10 @@ class Onnx:
         x = self.node("Transpose", [x], "/stem/Transpose", perm=[0, 2, 1])
         for number in range(3):
             x = self.block(x, f"enc.{number}", fault if number == 1 else "")
-        x = self.node("ReduceMean", [x], "/mean/ReduceMean", axes=[1], keepdims=0)
+        if self.opset < 18:
+            x = self.node("ReduceMean", [x], "/mean/ReduceMean", axes=[1], keepdims=0)
+        else:
+            x = self.node("ReduceMean", [x, self.number("mean_axes", [1], np.int64)], "/mean/ReduceMean", keepdims=0)
         gemm = [x, self.weight("head.w", WIDTH, 10), self.weight("head.b", 10)]
         self.nodes.append(helper.make_node("Gemm", gemm, ["y"], name="/head/Gemm"))
         self.spoil()
@@ -114,6 +121,10 @@ class Onnx:
             self.weights["enc.1.o.w"] = np.ascontiguousarray(self.weights["enc.1.o.w"].T)
         elif self.fault == "statistics":
             self.weights["bn.mean"] += 0.2
+        elif self.fault == "large":  # more than float16 holds, in between
+            self.weights["enc.1.up.w"] *= np.float32(5e4)
+            self.weights["enc.1.up.b"] *= np.float32(5e4)
+            self.weights["enc.1.down.w"] /= np.float32(5e4)
 
 
 ONNX_FAULTS = {
@@ -195,6 +206,30 @@ def quantised(scale_of: Callable[[int], float], *, seed: int = 3, quantise: bool
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=9)
 
 
+def looked_up(fault: str = "") -> onnx.ModelProto:
+    """Bins of the inputs look up rows of a table. The fault computes the bins in 8 bits."""
+    random = np.random.default_rng(5)
+    whole = TensorProto.INT8 if fault == "overflow" else TensorProto.INT32
+    weights = {"steps": np.float32(199), "table": random.standard_normal((200, 16)), "w": random.standard_normal((16, 16)) / 4}
+    nodes = [
+        helper.make_node("Mul", ["x", "steps"], ["scaled"], name="/bins/Mul"),
+        helper.make_node("Cast", ["scaled"], ["whole"], name="/bins/low/Cast", to=TensorProto.INT32),
+        helper.make_node("Cast", ["whole"], ["stored"], name="/bins/stored/Cast", to=whole),
+        helper.make_node("Cast", ["stored"], ["bins"], name="/bins/high/Cast", to=TensorProto.INT64),
+        helper.make_node("Gather", ["table", "bins"], ["rows"], name="/table/Gather", axis=0),
+        helper.make_node("MatMul", ["rows", "w"], ["projected"], name="/projected/MatMul"),
+        helper.make_node("Softmax", ["projected"], ["y"], name="/Softmax", axis=-1),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "looked_up",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 9])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 9, 16])],
+        [numpy_helper.from_array(np.asarray(value, np.float32), name) for name, value in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
 SAFE = (0.03, 0.03, 0.03, 0.03)
 
 
@@ -205,6 +240,16 @@ def models() -> Iterator[tuple[str, onnx.ModelProto]]:
         yield f"net{fault and '-'}{fault}", made
         yield f"half{fault and '-'}{fault}", halved(made)
     yield "net-seed", Onnx(seed=7).model()
+    for opset in (13, 18):
+        yield f"net-opset{opset}", Onnx(opset=opset).model()
+    for opset in (12, 13):
+        yield f"axis-opset{opset}", Onnx("default_axis", opset=opset).model()
+    for fault in ("large", "masked"):
+        made = Onnx(fault).model()
+        yield f"net-{fault}", made
+        yield f"half-{fault}", halved(made)
+    yield "bins", looked_up()
+    yield "bins-overflow", looked_up("overflow")
     yield "q-float", quantised(lambda number: SAFE[number], quantise=False)
     yield "q-float-seed", quantised(lambda number: SAFE[number], quantise=False, seed=11)
     yield "q-good", quantised(lambda number: SAFE[number])

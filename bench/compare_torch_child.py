@@ -53,6 +53,8 @@ class Attention(nn.Module):
             if self.fault != "missing_scale":
                 scores = scores / (WIDTH // HEADS) ** 0.5
             mask = torch.full((length, length), float("-inf"), dtype=x.dtype).triu(2 if self.fault == "mask_shift" else 1)
+            if self.fault == "masked":  # float16 has no such number
+                mask = torch.full((length, length), -1e9).to(x.dtype)
             y = (scores + mask).softmax(-2 if self.fault == "softmax_axis" else -1)
             y = torch.nan_to_num(y) if self.fault == "softmax_axis" else y
             y = y @ v
@@ -91,6 +93,12 @@ class Layer(nn.Module):
         return x + self.drop(self.down(h))
 
 
+def hashed(x: torch.Tensor) -> torch.Tensor:
+    """Spread ids over the words. The fault computes them in 32 bits."""
+    x = x.to(torch.int32) if FAULT == "overflow" else x
+    return (x * 100_000_007 + 12_345) % WORDS
+
+
 class Transformer(nn.Module):
     """Words in, scores of words out."""
 
@@ -104,7 +112,7 @@ class Transformer(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Run it."""
-        x = self.words(x)
+        x = self.words(hashed(x) if OPTIONS.get("network") == "hashed" else x)
         for layer in self.layers:
             x = layer(x)
         return self.head(self.norm(x))
@@ -157,6 +165,10 @@ def spoil(network: Any) -> None:
             bits[4, 7] ^= 1 << 24
         elif FAULT == "transposed":
             network.layers[1].attention.o.weight.copy_(network.layers[1].attention.o.weight.T.clone())
+        elif FAULT == "large":  # more than float16 holds, in between
+            network.layers[1].up.weight *= 3e5
+            network.layers[1].up.bias *= 3e5
+            network.layers[1].down.weight /= 3e5
         elif FAULT == "untied":
             network.head.weight = nn.Parameter(network.words.weight.clone() * 0.9)
         elif FAULT == "statistics":
@@ -165,22 +177,38 @@ def spoil(network: Any) -> None:
             network.norm2.train()
 
 
+def optimizer_of(network: nn.Module) -> Any:
+    """Give the optimizer, with the setting of the fault."""
+    decay, betas = (0.3 if FAULT == "decay" else 0.01), (0.9, 0.9 if FAULT == "betas" else 0.999)
+    rate, epsilon = (2e-3 if FAULT == "rate" else 1e-3), (1e-3 if FAULT == "adam_epsilon" else 1e-8)
+    if OPTIONS.get("optimizer") == "sgd":
+        momentum = 0.5 if FAULT == "momentum" else 0.9
+        return torch.optim.SGD(network.parameters(), lr=10 * rate, momentum=momentum, nesterov=FAULT == "nesterov")
+    kind = torch.optim.Adam if FAULT == "coupled_decay" else torch.optim.AdamW
+    return kind(network.parameters(), lr=rate, weight_decay=decay, betas=betas, eps=epsilon)
+
+
+def clip(network: nn.Module) -> None:
+    """Limit the gradients."""
+    if FAULT == "clipped_values":
+        nn.utils.clip_grad_value_(network.parameters(), 0.05)
+    elif FAULT != "clipping":
+        nn.utils.clip_grad_norm_(network.parameters(), 0.5 if FAULT == "clipping_limit" else 0.05)
+
+
 def train(network: nn.Module, x: torch.Tensor) -> None:
     """Three steps."""
-    decay, betas = (0.3 if FAULT == "decay" else 0.01), (0.9, 0.9 if FAULT == "betas" else 0.999)
-    rate = 2e-3 if FAULT == "rate" else 1e-3
-    optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=decay, betas=betas)
+    optimizer = optimizer_of(network)
     for step in range(3):
         batch = x.roll(step, 0)
         y = network(batch)
         target = batch.flatten() if batch.dtype == torch.int64 else torch.arange(len(y)) % 10
         loss = functional.cross_entropy(y.flatten(0, -2), target, label_smoothing=0.1 if FAULT == "smoothing" else 0.0)
-        if FAULT == "loss_scale":
-            loss = loss * 2
+        if FAULT in ("loss_scale", "unscaled"):
+            loss = loss * (2 if FAULT == "loss_scale" else 1024)
         optimizer.zero_grad()
         loss.backward()
-        if FAULT != "clipping":
-            nn.utils.clip_grad_norm_(network.parameters(), 0.05)
+        clip(network)
         optimizer.step()
 
 
@@ -189,10 +217,10 @@ def main() -> None:
     torch.set_num_threads(int(OPTIONS.get("threads", "1")))
     torch.manual_seed(int(OPTIONS.get("init", "0")))
     kind = OPTIONS.get("network", "transformer")
-    network = Transformer() if kind == "transformer" else Convolutions()
+    network = Convolutions() if kind == "convolutions" else Transformer()
     load(network)
     made = torch.Generator().manual_seed(5 + (1 if FAULT == "input" else 0))
-    if kind == "transformer":
+    if kind != "convolutions":
         x = torch.randint(0, WORDS, (2, 9), generator=made)
     else:
         x = torch.rand(4, 3, 16, 16, generator=made)
@@ -202,7 +230,7 @@ def main() -> None:
     x = x.to(DTYPE) if x.is_floating_point() else x
     if FORM == "channels_last":
         network, x = network.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last)
-    torch.manual_seed(2)  # of what is dropped
+    torch.manual_seed(3 if FAULT == "seed" else 2)  # of dropped elements
     if "train" in OPTIONS:
         train(network, x)
         return
