@@ -33,8 +33,8 @@ uint32_t find_failed_op(const PreparedModel& model, const TappedSession& session
 FailedOp collect_failed_inputs(const PreparedModel& model, const TappedSession& session, uint32_t entry,
                                const std::vector<NamedValue>& inputs);
 
-// {"name", "type", "message", "graph", "originals", "task": its number among the nodes, "inputs": [{"name", "dtype", "shape"}], "outputs": the
-// same, as far as the graph says}.
+// {"name", "type", "message", "graph", "originals", "task": its number among the nodes, "inputs": [{"name", "dtype", "shape"}],
+// "outputs": the same, as far as the graph says}.
 Json describe_failure(const PreparedModel& model, const FailedOp& failed, const std::string& message);
 
 }  // namespace tensortap::onnxruntime
