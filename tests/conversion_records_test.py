@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,12 +47,24 @@ def records(folder: Path) -> Iterator[Record]:
     values = (folder / "tensors.npz").read_bytes() if (folder / "tensors.npz").exists() else b""
     for row in rows:
         shape = tuple(int(size) for size in row["shape"][: row["dims_count"]])
-        place = tuple(int(row[name]) for name in ("step", "call", "slot_kind", "slot_index", "element", "thread", "phase"))
+        place = tuple(int(row[name]) for name in ("rank", "run", "step", "call", "slot_kind", "slot_index", "element", "thread", "phase"))
         begin, size = int(row["data_offset"]), int(row["data_bytes"])
         data = values[begin : begin + size] if row["flags"] & 1 else None
         measured = int(row["valid"]) & 0x3FFF != 0
         statistics = b"".join(row[name].tobytes() for name in STATISTICS) if measured else None
         yield (ops[int(row["op"])]["name"], *place, shape), int(row["dtype"]), data, statistics
+
+
+def of_rank(source: Path, target: Path) -> Path:
+    """Copy a dump as that of rank 3 of a job, whose later steps are of a second run."""
+    shutil.copytree(source, target)
+    rows = np.load(target / "records.npy", mmap_mode="r+")
+    rows["rank"] = 3
+    rows["run"] = rows["step"] > 0
+    rows.flush()
+    manifest = json.loads((target / "run.json").read_text())
+    (target / "run.json").write_text(json.dumps({**manifest, "rank": 3, "world_size": 4, "files": {}}))
+    return target
 
 
 def lacking_some(source: Path, target: Path) -> Path:
@@ -77,13 +90,14 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         captured = capture(folder / kind, PROGRAM, options=["--" + kind])
         assert captured.code == 0, captured.err
         made[kind] = captured.dump.folder
+    made["rank"] = of_rank(made["full"], folder / "rank_3")
     made["mixed"] = lacking_some(made["full"], folder / "mixed")
     return made
 
 
 # M25, B1
 @each_row("trees", [("ge",), ("mindspore",), ("msit",), ("ge", "mindspore"), ("msit", "ge")])
-@each_row("kind", ["full", "stats", "mixed"])
+@each_row("kind", ["full", "stats", "mixed", "rank"])
 def test_every_record_keeps_its_place(kind: str, trees: tuple[str, ...], dumps: dict[str, Path], tmp_path: Path) -> None:
     source, failed = dumps[kind], set()
     for number, layout in enumerate((*trees, "tap")):
