@@ -238,6 +238,21 @@ TEST(Headroom, TheWorstOfAllStepsCounts) {
   EXPECT_EQ(half[0].records, 3U);
 }
 
+TEST(Headroom, WhatAnOpWritesOverDoesNotCount) {
+  ADump dump(std::vector<uint64_t>{0});
+  OpInfo with_out = op("mm", "mm", {}, {"y"});
+  with_out.attributes = R"({"overwrites": [2]})";
+  dump.add_op(with_out);
+  const auto mm = static_cast<OpId>(dump.ops().size() - 1);
+  for (const uint16_t slot : {uint16_t{1}, uint16_t{2}}) {
+    RecordRow row = row_of(mm, slot == 2 ? 60000 : 3);
+    row.slot_kind = static_cast<uint8_t>(SlotKind::kInput);
+    row.slot_index = slot;
+    dump.add(row);
+  }
+  for (const Headroom& headroom : find_headroom(dump, DType::kFloat16)) EXPECT_NE(dump.rows()[headroom.row].slot_index, 2);
+}
+
 TEST(Headroom, InfIsSetAside) {
   ADump dump(std::vector<uint64_t>{0, 0});
   dump.all_rows[0] = row_of(0, kInf);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "query/op_facts.h"
 #include "stats/stats.h"
 
 namespace tensortap {
@@ -155,7 +156,9 @@ std::vector<std::vector<Headroom>> find_headrooms(const DumpIndex& dump, std::sp
   std::vector<WorstOfSlots> worst;
   for (const DType target : targets) worst.emplace_back(target);
   const std::span<const RecordRow> rows = dump.rows();
+  const OpFactsTable facts(dump);
   for (size_t row = 0; row < rows.size(); ++row) {
+    if (facts.is_overwritten(rows[row])) continue;  // whatever was in that memory, no op computes with it
     const std::optional<Magnitudes> magnitudes = magnitudes_of(dump, row);
     if (!magnitudes) continue;
     const std::vector<uint64_t> histogram = histogram_of(dump, row);
