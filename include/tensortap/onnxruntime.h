@@ -117,6 +117,12 @@ TENSORTAP_API void tensortap_onnxruntime_release(void* session) TENSORTAP_NOEXCE
  * null = none. */
 TENSORTAP_API void* tensortap_onnxruntime_run_begins(void* session, uint64_t kind, int* by_twin) TENSORTAP_NOEXCEPT;
 TENSORTAP_API void tensortap_onnxruntime_run_ends(void* run, const char* error) TENSORTAP_NOEXCEPT;
+/* Before tensortap_onnxruntime_run_ends(), whose `error` is null then: the run failed with the runtime's message. Returns 1 when the caller
+ * is to make it once more on this thread, on the session with taps, with the same inputs, and without a line of the runtime about it: this
+ * shows what the op read that failed. Then tensortap_onnxruntime_ran_again() gets the message of that run, null = it did not fail.
+ * `obstacle`: why the caller cannot do that, for people; "" = it can. */
+TENSORTAP_API int tensortap_onnxruntime_run_failed(void* run, const char* error, const char* obstacle) TENSORTAP_NOEXCEPT;
+TENSORTAP_API void tensortap_onnxruntime_ran_again(void* run, const char* error) TENSORTAP_NOEXCEPT;
 
 /* ---- a model that stays loaded ------------------------------------------------------------------------------------------------ */
 

@@ -69,6 +69,8 @@ class Library:
             library.tensortap_onnxruntime_run_begins, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.POINTER(ctypes.c_int)
         )
         self.run_ends = _typed(library.tensortap_onnxruntime_run_ends, None, ctypes.c_void_p, ctypes.c_char_p)
+        self.run_failed = _typed(library.tensortap_onnxruntime_run_failed, ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+        self.ran_again = _typed(library.tensortap_onnxruntime_ran_again, None, ctypes.c_void_p, ctypes.c_char_p)
 
 
 def _typed(function: Any, result: Any, *arguments: Any) -> Any:

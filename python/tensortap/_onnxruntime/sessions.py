@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import threading
 import weakref
 from typing import Any
 
 from ._library import Library
-from .session_maker import KnownOptions, SessionMaker, without_warnings
+from .session_maker import QUIET, KnownOptions, SessionMaker, without_warnings
 
 RUNS = ("run", "run_with_ort_values", "run_with_iobinding", "run_with_ortvaluevector")
 """Methods that run on the calling thread. The library itself distinguishes the runs of other threads."""
 BOUND_RUN = "run_with_iobinding"
 """A binding belongs to the session that it was made of."""
+WITHOUT_OPTIONS = {"run": 2, "run_with_ort_values": 2, BOUND_RUN: 1}
+"""How many arguments methods have before their run options."""
 MOST_SHAPES = 256
 LARGEST = (1 << 64) - 1
 AS_IF_UNFOLLOWED = None
@@ -51,8 +54,9 @@ class Wrapper:
         self._module.InferenceSession._create_inference_session = follow(self._create, self._create_begins, self._create_ends)
         for name in RUNS:
             if name in vars(native):
+                plain = getattr(native, name)
                 begins = self._bound_run_begins if name == BOUND_RUN else self._run_begins
-                setattr(native, name, follow(getattr(native, name), begins, self._run_ends))
+                setattr(native, name, follow(plain, functools.partial(begins, plain), self._run_ends))
         options = self._module.C.SessionOptions
         if "add_initializer" in vars(options):
             options.add_initializer = follow(options.add_initializer, self._initializer_begins, self._initializer_ends)
@@ -102,23 +106,64 @@ class Wrapper:
         if error is None:
             self._known.replace_weights(options)
 
-    def _run_begins(self, native: Any, *arguments: Any, **named: Any) -> tuple[Any, ...] | None:
+    def _run_begins(self, plain: Any, native: Any, *arguments: Any, **named: Any) -> tuple[Any, ...] | None:
         handle = _handles.of(native)
         if handle is None:
             return AS_IF_UNFOLLOWED
         if handle.twin is None:
-            return self._library.run_begins(handle.number, 0, None), None
+            return (self._library.run_begins(handle.number, 0, None), plain, native, arguments), None
         by_twin = ctypes.c_int()
         kind = handle.kinds.of((*arguments, *named.values()))
-        token = self._library.run_begins(handle.number, kind, ctypes.byref(by_twin))
-        return token, handle.twin if by_twin.value else None
+        run = self._library.run_begins(handle.number, kind, ctypes.byref(by_twin))
+        return (run, plain, native, arguments), handle.twin if by_twin.value else None
 
-    def _bound_run_begins(self, native: Any, *_arguments: Any, **_named: Any) -> tuple[Any, ...] | None:
+    def _bound_run_begins(self, plain: Any, native: Any, *arguments: Any, **_named: Any) -> tuple[Any, ...] | None:
         handle = _handles.of(native)
-        return AS_IF_UNFOLLOWED if handle is None else (self._library.run_begins(handle.number, 0, None), None)
+        if handle is None:
+            return AS_IF_UNFOLLOWED
+        return (self._library.run_begins(handle.number, 0, None), plain, native, arguments), None
 
-    def _run_ends(self, token: Any, error: BaseException | None) -> None:
-        self._library.run_ends(token, None if error is None else str(error).encode(errors="replace"))
+    def _run_ends(self, token: tuple[Any, ...], error: BaseException | None) -> None:
+        run, *given = token
+        try:
+            if error is not None:
+                self._run_failed(run, str(error).encode(errors="replace"), *given)
+        finally:
+            self._library.run_ends(run, None)
+
+    def _run_failed(self, run: Any, message: bytes, plain: Any, native: Any, arguments: tuple[Any, ...]) -> None:
+        """Make the run once more where the library asks for that: it shows what the op read that failed."""
+        if not self._library.run_failed(run, message, _obstacle(plain, arguments).encode()):
+            return
+        options = self._module.C.RunOptions()
+        options.log_severity_level = QUIET
+        try:
+            plain(native, *arguments[: WITHOUT_OPTIONS[plain.__name__]], options)
+        except Exception as error:
+            self._library.ran_again(run, str(error).encode(errors="replace"))
+        else:
+            self._library.ran_again(run, None)
+
+
+def _obstacle(plain: Any, arguments: tuple[Any, ...]) -> str:
+    """Say why a run cannot be made once more without effects on the program, "" when it can."""
+    count = WITHOUT_OPTIONS.get(plain.__name__)
+    if count is None or len(arguments) < count:
+        return "the program makes its runs by another method, or with arguments by name"
+    if any(option is not None for option in arguments[count:]):
+        return "the program gives its runs options"
+    feeds = arguments[1].values() if count > 1 and isinstance(arguments[1], dict) else ()
+    if any(_converts(value) for value in feeds):
+        return "the program gives its runs Python objects, which the runtime converts"
+    return ""
+
+
+def _converts(value: Any) -> bool:
+    """Tell whether the runtime calls the program's code for an input."""
+    kind = type(value)
+    if kind.__name__ == "OrtValue":
+        return False
+    return kind.__module__ != "numpy" or kind.__name__ != "ndarray" or value.dtype.hasobject
 
 
 class Kinds:

@@ -227,8 +227,13 @@ void EventSender::send_failure(const Api& api, uint32_t entry, const std::vector
   std::vector<tensortap_tensor> tensors;
   for (size_t i = 0; i < inputs.size(); ++i) {
     tensortap_tensor tensor{};
-    if (inputs[i].value == nullptr || !view_tensor(api, inputs[i].value, views[i], tensor).ok()) continue;
-    images[i].describe(inputs[i].channels, channel_block_, tensor);
+    if (inputs[i].weight != nullptr) {
+      tensor = *inputs[i].weight;
+    } else if (inputs[i].value == nullptr || !view_tensor(api, inputs[i].value, views[i], tensor).ok()) {
+      continue;
+    } else {
+      images[i].describe(inputs[i].channels, channel_block_, tensor);
+    }
     tensor.slot_kind = TENSORTAP_SLOT_INPUT;
     tensor.slot_index = static_cast<uint32_t>(i);
     tensors.push_back(tensor);

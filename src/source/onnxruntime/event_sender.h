@@ -21,8 +21,9 @@ struct SenderOptions {
 
 // What an op read.
 struct ReadValue {
-  const abi::Value* value = nullptr;  // null = not known
-  int64_t channels = kNotBlocked;     // of an image in blocks: how many are the author's
+  const abi::Value* value = nullptr;         // null = not known
+  int64_t channels = kNotBlocked;            // of an image in blocks: how many are the author's
+  const tensortap_tensor* weight = nullptr;  // in the place of a value
 };
 
 // `tensor` holds int8, uint8 (for 2 and 4 bit integers) or float32 (for float8_e8m0) elements cast from ONNX's `element_type`. Makes it the

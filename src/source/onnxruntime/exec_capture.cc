@@ -102,13 +102,15 @@ Result<std::shared_ptr<ModelDump>> ExecCapture::dump_of(const OpTable& ops, cons
   }
   TENSORTAP_RETURN_IF_ERROR(choose_place());
   TENSORTAP_ASSIGN_OR_RETURN(OwnedSession session, open_session(request));
-  auto dump = ModelDump::create(std::move(session), ops, request.channel_block);
+  const BlockedGraph plain;
+  const BlockedGraph& blocks = request.blocks == nullptr ? plain : *request.blocks;
+  auto dump = ModelDump::create(std::move(session), ops, blocks);
   std::array<char, 4096> message{};
   if (const int code = tensortap_bind(dump->session(), message.data(), message.size()); code != TENSORTAP_OK) {
     dump->close();
     return status_from(code, message.data());
   }
-  if (request.sends_weights) dump->send_weights(ops, request.weights_folder, AuthorWeights(request.author, request.author_folder));
+  if (request.sends_weights) dump->send_weights(ops, blocks, request.weights_folder, AuthorWeights(request.author, request.author_folder));
   process_folder_used_ = true;
   known_.push_back({request.model, request.runtime, request.weights, dump});
   return dump;

@@ -23,7 +23,7 @@ struct DumpRequest {
   std::string weights_folder;
   std::string_view author;  // the model as the program gave it
   std::string author_folder;
-  uint32_t channel_block = 0;
+  const BlockedGraph* blocks = nullptr;  // of the executed graph; null = it has none
   RuntimeFacts facts;
   bool sends_weights = true;
 };

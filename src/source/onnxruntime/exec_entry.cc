@@ -135,10 +135,21 @@ void* tensortap_onnxruntime_run_begins(void* session, uint64_t kind, int* by_twi
   });
 }
 
+int tensortap_onnxruntime_run_failed(void* run, const char* error, const char* obstacle) noexcept {
+  auto* announced = static_cast<ForeignSession::AnnouncedRun*>(run);
+  if (announced == nullptr || error == nullptr) return 0;
+  return silenced(0, [=] { return announced->failed(error, text_of(obstacle)) ? 1 : 0; });
+}
+
+void tensortap_onnxruntime_ran_again(void* run, const char* error) noexcept {
+  auto* announced = static_cast<ForeignSession::AnnouncedRun*>(run);
+  if (announced != nullptr) silenced(0, [=] { return announced->ran_again(text_of(error)), 0; });
+}
+
 void tensortap_onnxruntime_run_ends(void* run, const char* error) noexcept {
   auto* announced = static_cast<ForeignSession::AnnouncedRun*>(run);
   if (announced == nullptr) return;
-  if (error != nullptr) silenced(0, [=] { return announced->failed(error), 0; });
+  tensortap_onnxruntime_run_failed(run, error, "the run cannot be made once more");
   delete announced;
 }
 

@@ -1,46 +1,17 @@
 #include "source/onnxruntime/failure_finder.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "source/onnxruntime/element_types.h"
 #include "source/onnxruntime/model_description.h"
 #include "source/onnxruntime/plain_image.h"
+#include "source/onnxruntime/value_keeper.h"
 #include "source/onnxruntime/weight_reader.h"
 
 namespace tensortap::onnxruntime {
 namespace {
-
-// Keeps copies of the outputs of chosen nodes. Taps of one run fire one after another, but runs of other threads may share the listener.
-class OutputKeeper : public TapListener {
- public:
-  void want(uint32_t node, uint32_t output) { kept_[{node, output}]; }
-
-  bool wants(const Tap& tap, const Run&) override {
-    return tap.kind == TapKind::kOutputs && std::ranges::any_of(tap.slots, [&](const TapSlot& slot) {
-             return kept_.contains({tap.node, slot.output});
-           });
-  }
-
-  void on_tap(const FiredTap& fired, const Run&) override {
-    const std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < fired.values.size(); ++i) {
-      const auto kept = kept_.find({fired.tap.node, fired.tap.slots[i].output});
-      if (kept == kept_.end() || fired.values[i] == nullptr) continue;
-      auto copy = copy_value(fired.api, fired.values[i]);
-      if (copy.ok()) kept->second = *std::move(copy);
-    }
-  }
-
-  OwnedValue take(uint32_t node, uint32_t output) { return std::move(kept_[{node, output}]); }
-
- private:
-  std::mutex mutex_;
-  std::map<std::pair<uint32_t, uint32_t>, OwnedValue> kept_;
-};
 
 Result<OwnedValue> weight_value(const PreparedModel& model, const OpEntry& entry) {
   WeightReader reader(model.external_folder());
@@ -97,10 +68,10 @@ FailedOp collect_failed_inputs(const PreparedModel& model, const TappedSession& 
   failed.entry = entry;
   failed.inputs.resize(op.node->inputs.size());
   failed.copies.resize(op.node->inputs.size());
-  OutputKeeper keeper;
+  ValueKeeper keeper(ops);
   for (size_t i = 0; i < op.producers.size(); ++i) {
     const OpEntry* producer = op.producers[i] == kNoEntry ? nullptr : &ops.entries[op.producers[i]];
-    if (producer != nullptr && producer->role == OpRole::kNode) keeper.want(producer->node->index, op.producer_slots[i]);
+    if (producer != nullptr && producer->role == OpRole::kNode) keeper.want(op.producers[i], op.producer_slots[i]);
   }
   Run again;
   again.listener = &keeper;
@@ -110,7 +81,7 @@ FailedOp collect_failed_inputs(const PreparedModel& model, const TappedSession& 
     if (producer == nullptr) continue;
     failed.inputs[i].channels = channels_read(model.blocks(), *op.node, i);
     if (producer->role == OpRole::kNode) {
-      failed.copies[i] = keeper.take(producer->node->index, op.producer_slots[i]);
+      failed.copies[i] = keeper.take(op.producers[i], op.producer_slots[i]);
     } else if (producer->role == OpRole::kInitializer) {
       auto weight = weight_value(model, *producer);
       if (weight.ok()) failed.copies[i] = *std::move(weight);

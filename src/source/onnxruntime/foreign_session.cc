@@ -1,5 +1,6 @@
 #include "source/onnxruntime/foreign_session.h"
 
+#include <optional>
 #include <utility>
 
 #include "base/message.h"
@@ -139,7 +140,7 @@ Result<std::shared_ptr<ForeignSession>> ForeignSession::try_to_make(SessionMaker
   request.weights_folder = graph.folder;
   request.author = model.bytes;
   request.author_folder = model.folder;
-  request.channel_block = graph.blocks.block;
+  request.blocks = &graph.blocks;
   request.facts = runtime_facts(graph.executed, loaded_runtime_path(), {});
   TENSORTAP_ASSIGN_OR_RETURN(const std::shared_ptr<ModelDump> dump, capture->dump_of(graph.ops, request));
   if (!dump->wants_anything()) return std::shared_ptr<ForeignSession>();
@@ -153,6 +154,7 @@ Result<std::shared_ptr<ForeignSession>> ForeignSession::try_to_make(SessionMaker
   for (const UntappedValue& value : untapped) dump->value_not_captured(value);
   (*taps)->tracker.set_listener(dump.get());
   std::shared_ptr<ForeignSession> session(new ForeignSession(*std::move(taps), dump));
+  session->state_ = state_between_runs(graph.executed.graph);
   if (tensortap_skips_steps(dump->session()) != 0) {
     const Status twin = load_twin(maker, graph);
     session->has_twin_ = twin.ok();
@@ -177,6 +179,7 @@ bool ForeignSession::AnnouncedRun::goes_to_twin() {
 ForeignSession::AnnouncedRun::~AnnouncedRun() {
   if (refused_) return;
   begin();
+  if (failure_ != nullptr) report_failure("the run was not made once more");
   session_->dump_->run_ends(run_);
 }
 
@@ -184,18 +187,53 @@ void ForeignSession::AnnouncedRun::begin() {
   if (run_.awaits != nullptr) std::exchange(run_.awaits, nullptr)->run_begins(run_);
 }
 
-void ForeignSession::AnnouncedRun::failed(std::string_view message) {
+// An op that failed, and the run that is made once more.
+struct ForeignSession::AnnouncedRun::Failure {
+  uint32_t entry = kNoEntry;
+  std::string message;
+  std::unique_ptr<ValueKeeper> keeper;
+  Run again;
+  std::optional<RunTracker::Announcement> announcement;
+};
+
+bool ForeignSession::AnnouncedRun::failed(std::string_view message, std::string_view obstacle) {
   const uint32_t last = run_.last_tap;
   // The message names the op that failed, where one did.
   refused_ = last == UINT32_MAX && node_in_message(message).type.empty();
   if (refused_) {
     if (run_.awaits == nullptr) session_->dump_->run_refused(run_);
-    return;
+    return false;
   }
   begin();
   const std::vector<Tap>& taps = session_->graph_->taps;
   const bool ran = last < taps.size() && !taps[last].graph_input;
-  session_->dump_->run_failed(run_, ran ? taps[last].node : UINT32_MAX, message);
+  const uint32_t entry = session_->dump_->failed_entry(ran ? taps[last].node : UINT32_MAX, message);
+  if (entry == kNoEntry) return false;
+  failure_ = std::make_unique<Failure>();
+  failure_->entry = entry;
+  failure_->message = message;
+  const std::string_view why_not = session_->state_.empty() ? obstacle : std::string_view(session_->state_);
+  if (why_not.empty()) failure_->keeper = session_->dump_->keeper_for_failed(entry);
+  if (failure_->keeper == nullptr) {
+    report_failure(why_not);
+    return false;
+  }
+  failure_->again.listener = failure_->keeper.get();
+  failure_->announcement.emplace(session_->graph_->tracker, failure_->again);
+  return true;
+}
+
+void ForeignSession::AnnouncedRun::ran_again(std::string_view message) {
+  if (failure_ == nullptr) return;
+  const bool same = message == failure_->message;
+  if (!same) failure_->keeper.reset();
+  report_failure(same ? "" : "the run ended differently when it was made once more");
+}
+
+void ForeignSession::AnnouncedRun::report_failure(std::string_view why_not) {
+  failure_->announcement.reset();
+  session_->dump_->op_failed(run_, failure_->entry, failure_->message, failure_->keeper.get(), why_not);
+  failure_.reset();
 }
 
 void account_for_uncaptured(const ForeignModel& model, const Uncaptured& why) {

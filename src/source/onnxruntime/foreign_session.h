@@ -74,15 +74,22 @@ class ForeignSession {
     AnnouncedRun& operator=(const AnnouncedRun&) = delete;
     // Begins the step. True when the capture wants nothing of the run and there is a twin: that one runs then.
     bool goes_to_twin();
-    // The run has ended with the runtime's message.
-    void failed(std::string_view message);
+    // The run has ended with the runtime's message. True: the caller is to make it once more on this thread, on the session with taps, with
+    // the same inputs and without lines on stderr, and to call ran_again() with what came of it: taps keep what the failed op read.
+    // `obstacle`: why the caller cannot, for people; "" = it can.
+    bool failed(std::string_view message, std::string_view obstacle);
+    // `message`: the runtime's, "" = that run did not fail.
+    void ran_again(std::string_view message);
 
    private:
+    struct Failure;
     void begin();
+    void report_failure(std::string_view why_not);
     std::shared_ptr<ForeignSession> session_;
     Run run_;
     bool refused_ = false;
     RunTracker::Announcement announcement_;
+    std::unique_ptr<Failure> failure_;  // until it is reported
   };
 
  private:
@@ -91,6 +98,7 @@ class ForeignSession {
   std::shared_ptr<TapGraph> graph_;
   std::shared_ptr<ModelDump> dump_;
   bool has_twin_ = false;
+  std::string state_;  // state_between_runs()
 };
 
 // Says on stderr that a model is not captured, and counts its ops as not captured in a dump. For a model whose plain session the runtime

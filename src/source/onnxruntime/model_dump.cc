@@ -35,9 +35,10 @@ class ModelDump::Inside {
 ModelDump::ModelDump(std::unique_ptr<Parts> parts, OpIds ids, const SenderOptions& options)
     : EventSender(parts->session.get(), parts->numbers, std::move(ids), options), parts_(std::move(parts)) {}
 
-std::shared_ptr<ModelDump> ModelDump::create(OwnedSession session, const OpTable& ops, uint32_t channel_block) {
+std::shared_ptr<ModelDump> ModelDump::create(OwnedSession session, const OpTable& ops, const BlockedGraph& blocks) {
   OpIds ids = register_ops(session.get(), ops);
-  auto parts = std::make_unique<Parts>(Parts{.session = std::move(session), .numbers = {}, .names = {}, .nodes = {}, .named = {ops, ids}});
+  auto parts = std::make_unique<Parts>(
+      Parts{.session = std::move(session), .numbers = {}, .names = {}, .nodes = {}, .named = {ops, ids}, .reads = {ops, blocks}});
   parts->numbers.by_node = ops.by_node;
   parts->numbers.by_input = ops.by_input;
   for (size_t i = 0; i < ops.entries.size(); ++i) {
@@ -48,7 +49,7 @@ std::shared_ptr<ModelDump> ModelDump::create(OwnedSession session, const OpTable
     }
   }
   // How many threads the program's session has cannot be asked; with one, the runtime does in turn what could be done side by side.
-  return std::shared_ptr<ModelDump>(new ModelDump(std::move(parts), std::move(ids), {true, channel_block}));
+  return std::shared_ptr<ModelDump>(new ModelDump(std::move(parts), std::move(ids), {true, blocks.block}));
 }
 
 bool ModelDump::has_ops(const OpTable& ops) const {
@@ -69,7 +70,8 @@ void ModelDump::value_not_captured(const UntappedValue& value) {
   tensortap_not_captured(session(), ids()[parts_->numbers.by_node[value.node]], value.reason.c_str());
 }
 
-void ModelDump::send_weights(const OpTable& ops, const std::string& external_folder, AuthorWeights author) {
+void ModelDump::send_weights(const OpTable& ops, const BlockedGraph& blocks, const std::string& external_folder, AuthorWeights author) {
+  parts_->reads.keep_weights(ops, blocks, external_folder);
   onnxruntime::send_weights(session(), ops, ids(), external_folder, std::move(author));
 }
 
@@ -113,27 +115,36 @@ void ModelDump::run_refused(const Run& run) {
   run_ends(run);
 }
 
-void ModelDump::run_failed(const Run& run, uint32_t last_node, std::string_view message) {
-  const Inside inside(*this);
+uint32_t ModelDump::failed_entry(uint32_t last_node, std::string_view message) const {
   const NamedNode named = node_in_message(message);
-  if (!inside || named.type.empty()) return;
-  const NodeOp* failed = nullptr;
+  if (named.type.empty()) return kNoEntry;
+  uint32_t failed = kNoEntry;
   // Nodes run in the order of the file, so the one that failed follows the last that was done.
   for (const NodeOp& node : parts_->nodes) {
     if (node.type != named.type || node.name != named.name) continue;
     const bool follows = last_node == UINT32_MAX || node.node > last_node;
-    if (failed == nullptr || follows) failed = &node;
+    if (failed == kNoEntry || follows) failed = parts_->numbers.by_node[node.node];
     if (follows) break;
   }
-  if (failed == nullptr) return;
-  tensortap_op_event event{};
-  event.size = sizeof(event);
-  event.op = failed->id;
-  event.step = run.step;
-  event.run = run.number;
-  event.moment = TENSORTAP_MOMENT_BEFORE;
-  event.duration_ns = -1;
-  tensortap_op_failed(session(), &event, std::string(message).c_str());
+  return failed;
+}
+
+std::unique_ptr<ValueKeeper> ModelDump::keeper_for_failed(uint32_t entry) {
+  const Inside inside(*this);
+  const std::lock_guard lock(failed_mutex_);
+  if (!inside || !failed_.insert(entry).second) return nullptr;
+  return parts_->reads.keeper_for(entry, parts_->numbers);
+}
+
+void ModelDump::op_failed(const Run& run, uint32_t entry, std::string_view message, ValueKeeper* keeper, std::string_view why_not) {
+  const Inside inside(*this);
+  if (!inside) return;
+  const bool is_known = keeper == nullptr && why_not.empty();
+  const KeptReads reads = is_known ? KeptReads() : parts_->reads.reads_of(entry, keeper);
+  send_failure(keeper == nullptr ? Api() : keeper->api(), entry, reads.inputs, run, std::string(message));
+  const std::lock_guard lock(failed_mutex_);
+  if (why_not.empty() || std::exchange(said_why_not_, true)) return;
+  tensortap_note(session(), concat("the inputs of failed ops are not kept, except for weights: ", why_not).c_str());
 }
 
 void ModelDump::close() {

@@ -5,12 +5,15 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "source/onnxruntime/author_weights.h"
 #include "source/onnxruntime/event_sender.h"
+#include "source/onnxruntime/failed_reads.h"
 #include "source/onnxruntime/named_ops.h"
 #include "source/onnxruntime/plain_twin.h"
 #include "source/onnxruntime/registered_ops.h"
@@ -23,7 +26,7 @@ namespace tensortap::onnxruntime {
 class ModelDump final : public EventSender {
  public:
   // Registers the ops. Keeps nothing of the models that the table is made of.
-  static std::shared_ptr<ModelDump> create(OwnedSession session, const OpTable& ops, uint32_t channel_block);
+  static std::shared_ptr<ModelDump> create(OwnedSession session, const OpTable& ops, const BlockedGraph& blocks);
 
   // Whether a model has the same ops in the same places, so that its taps can report here.
   [[nodiscard]] bool has_ops(const OpTable& ops) const;
@@ -31,8 +34,8 @@ class ModelDump final : public EventSender {
   // `why`: a short class of reasons.
   void nothing_captured(const std::string& why);
   void value_not_captured(const UntappedValue& value);
-  // Sends the weights of the executed graph, once, from the bytes that the table is made of.
-  void send_weights(const OpTable& ops, const std::string& external_folder, AuthorWeights author);
+  // Sends the weights of the executed graph, once, from the bytes that the table is made of, and keeps those that failed_reads.h speaks of.
+  void send_weights(const OpTable& ops, const BlockedGraph& blocks, const std::string& external_folder, AuthorWeights author);
 
   bool wants(const Tap& tap, const Run& run) override;
   void on_tap(const FiredTap& fired, const Run& run) override;
@@ -41,9 +44,14 @@ class ModelDump final : public EventSender {
   void run_ends(const Run& run) override;
   // The runtime refused a run that had begun: the next run takes its step.
   void run_refused(const Run& run);
-  // The runtime ended a run with a message; `last_node` (Node::index) is the last that ran, UINT32_MAX = none. Messages that name no node
-  // are ignored.
-  void run_failed(const Run& run, uint32_t last_node, std::string_view message);
+  // The op that failed when the runtime ended a run with a message; `last_node` (Node::index) is the last that ran, UINT32_MAX = none.
+  // kNoEntry for messages that name no node.
+  [[nodiscard]] uint32_t failed_entry(uint32_t last_node, std::string_view message) const;
+  // For a run that is made once more, to keep what that op read. Null from the second failure of the op on, and when the dump is closed.
+  std::unique_ptr<ValueKeeper> keeper_for_failed(uint32_t entry);
+  // Reports the op. `keeper` null = its inputs are not known, except for weights, and `why_not` says why, once in the dump's notes; "" =
+  // nothing is to be kept of this failure.
+  void op_failed(const Run& run, uint32_t entry, std::string_view message, ValueKeeper* keeper, std::string_view why_not);
 
   // Turns the capture of ops on or off on behalf of the program, by a name as NamedOps knows them. Errors: NamedOps::find().
   Status set_dump(std::string_view name, bool enabled);
@@ -67,6 +75,7 @@ class ModelDump final : public EventSender {
     std::vector<std::string> names;  // of all ops, with their types
     std::vector<NodeOp> nodes;
     NamedOps named;
+    FailedReads reads;
   };
   class Inside;
 
@@ -74,6 +83,9 @@ class ModelDump final : public EventSender {
 
   std::unique_ptr<Parts> parts_;
   TwinAccount twins_;
+  std::mutex failed_mutex_;
+  std::set<uint32_t> failed_;  // guarded by failed_mutex_: entries that failed before
+  bool said_why_not_ = false;  // guarded by failed_mutex_
   std::atomic<int64_t> next_step_{0};
   std::atomic<int64_t> refused_step_{-1};  // that the next run takes, -1 = none
   std::atomic<bool> open_{true};

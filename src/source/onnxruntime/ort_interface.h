@@ -130,6 +130,8 @@ inline constexpr Function<Status*(const char* name, abi::CustomOpDomain**)> kCre
 inline constexpr Function<Status*(abi::CustomOpDomain*, const abi::CustomOp*)> kCustomOpDomainAdd{27, 0};
 inline constexpr Function<Status*(abi::SessionOptions*, abi::CustomOpDomain*)> kAddCustomOpDomain{28, 0};
 inline constexpr Function<Status*(abi::SessionOptions*, const char* path, void** library)> kRegisterCustomOpsLibrary{29, 0};
+inline constexpr Function<Status*(abi::RunOptions**)> kCreateRunOptions{39, 0};
+inline constexpr Function<Status*(abi::RunOptions*, int level)> kRunOptionsSetRunLogSeverityLevel{41, 0};
 inline constexpr Function<Status*(abi::Allocator*, const int64_t* dims, size_t rank, int32_t type, abi::Value**)> kCreateTensorAsOrtValue{
     48, 0};
 inline constexpr Function<Status*(abi::Value*, void** data)> kGetTensorMutableData{51, 0};
@@ -156,6 +158,7 @@ inline constexpr Function<void(abi::Env*)> kReleaseEnv{92, 0};
 inline constexpr Function<void(Status*)> kReleaseStatus{93, 0};
 inline constexpr Function<void(abi::Session*)> kReleaseSession{95, 0};
 inline constexpr Function<void(abi::Value*)> kReleaseValue{96, 0};
+inline constexpr Function<void(abi::RunOptions*)> kReleaseRunOptions{97, 0};
 inline constexpr Function<void(abi::TensorInfo*)> kReleaseTensorTypeAndShapeInfo{99, 0};
 inline constexpr Function<void(abi::SessionOptions*)> kReleaseSessionOptions{100, 0};
 inline constexpr Function<void(abi::CustomOpDomain*)> kReleaseCustomOpDomain{101, 0};

@@ -21,6 +21,7 @@
 #include "source/onnxruntime/model_file.h"
 #include "source/onnxruntime/plain_twin.h"
 #include "source/onnxruntime/program_options.h"
+#include "source/onnxruntime/repeated_run.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -209,16 +210,16 @@ WatchedSession session_of(const abi::Session* handle) {
   return {};
 }
 
-// A run of the library's, announced when its session is captured; `call` gets the session that runs. `inputs` are null for a run with a
-// binding, which belongs to the program's own session. The capture's own trouble is none of the program's.
+// A run of the library's, announced when its session is captured; `call` gets the session that runs. A run with a binding belongs to the
+// program's own session. The capture's own trouble is none of the program's.
 template <class Call>
-abi::Status* announced(abi::Session* handle, const abi::Value* const* inputs, size_t input_count, Call call) noexcept {
+abi::Status* announced(abi::Session* handle, const GivenRun& given, Call call) noexcept {
   std::optional<ForeignSession::AnnouncedRun> run;
   std::shared_ptr<abi::Session> twin;
   try {
     if (WatchedSession session = session_of(handle); session.captured != nullptr) {
-      const bool may_choose = inputs != nullptr && session.twin != nullptr;
-      run.emplace(session.captured, may_choose ? kind_of_inputs(watched().api, inputs, input_count) : 0);
+      const bool may_choose = given.inputs != nullptr && session.twin != nullptr;
+      run.emplace(session.captured, may_choose ? kind_of_inputs(watched().api, given.inputs, given.input_count) : 0);
       if (may_choose && run->goes_to_twin()) twin = std::move(session.twin);
     }
   } catch (...) {
@@ -228,7 +229,7 @@ abi::Status* announced(abi::Session* handle, const abi::Value* const* inputs, si
   abi::Status* status = call(twin != nullptr ? twin.get() : handle);
   if (run.has_value() && status != nullptr) {
     try {
-      run->failed(watched().api.find(ort::kGetErrorMessage)(status));
+      given.failed(watched().api, handle, status, *run);
     } catch (...) {
       run.reset();
     }
@@ -260,13 +261,13 @@ abi::Status* watched_create_from_array_packed(const abi::Env* env, const void* d
 abi::Status* watched_run(abi::Session* session, const abi::RunOptions* options, const char* const* input_names,
                          const abi::Value* const* inputs, size_t input_count, const char* const* output_names, size_t output_count,
                          abi::Value** outputs) {
-  return announced(session, inputs, input_count, [=](abi::Session* runs) {
+  return announced(session, {options, input_names, inputs, input_count, output_names, output_count}, [=](abi::Session* runs) {
     return watched().api.find(ort::kRun)(runs, options, input_names, inputs, input_count, output_names, output_count, outputs);
   });
 }
 
 abi::Status* watched_run_with_binding(abi::Session* session, const abi::RunOptions* options, const abi::IoBinding* binding) {
-  return announced(session, nullptr, 0,
+  return announced(session, {.options = options, .binding = binding},
                    [=](abi::Session* runs) { return watched().api.find(ort::kRunWithBinding)(runs, options, binding); });
 }
 
