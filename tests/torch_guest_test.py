@@ -163,8 +163,9 @@ def test_the_programs_modes_see_its_own_calls_alone(tmp_path: Path, options: tup
 
 
 PARTS = """
-import copy, inspect, os, traceback, warnings
+import copy, inspect, os, sys, traceback, warnings
 import torch, torch.distributed
+torch.manual_seed(0)
 from torch.utils.data import DataLoader
 def names():
     return [(frame.filename.rpartition("/")[2], frame.function) for frame in inspect.stack()[1:]]
@@ -193,6 +194,22 @@ for _ in range(3):
     optimizer.zero_grad()
     net(torch.ones(1, 2)).sum().backward()
     optimizer.step()
+seen = []
+def trace(frame, event, _):
+    if event != "line":  # torch's loop over hooks goes round once more
+        seen.append((event, frame.f_code.co_filename.rpartition("/")[2], frame.f_code.co_name))
+    return trace
+sys.settrace(trace)
+optimizer.step()
+sys.settrace(None)
+sys.setprofile(lambda frame, event, argument: seen.append((event, frame.f_code.co_name, getattr(argument, "__name__", ""))))
+optimizer.step()
+sys.setprofile(None)
+print(len(seen), seen)
+net(torch.ones(1, 2)).sum().backward()
+plainly = torch.optim.SGD(net.parameters(), 0.1)
+torch.compile(lambda: plainly.step(), backend="eager")()
+print(sorted(torch._dynamo.utils.counters["graph_break"]), torch._dynamo.utils.counters["stats"]["unique_graphs"], net.weight.sum().item())
 make = torch.optim.Optimizer.__init__
 print(type(make), make.__qualname__, inspect.signature(make), inspect.getsourcefile(make).rpartition("/")[2])
 
@@ -221,7 +238,7 @@ def test_optimizers_workers_and_process_groups_see_the_program_alone(tmp_path: P
     assert done.out.replace("/captured/", "/") == expected
     for text in ("empty parameter list", "IndexError: no such number", "OSError: no such network"):
         assert text in expected
-    assert set(done.dump.rows["step"]) == {0, 1, 2, 3}, "three of the optimizer, and what came after them"
+    assert set(done.dump.rows["step"]) == {0, 1, 2, 3, 4, 5}, "five steps of the optimizer, and what comes after them"
 
 
 AHEAD = """

@@ -172,9 +172,27 @@ PyObject* follow_in_place(PyObject*, PythonArguments arguments, ptrdiff_t) {
   return follow_function(arguments[0], before, call_in_place) ? python_none() : nullptr;
 }
 
+PyObject* call_instead(PyObject* callable, PythonArguments arguments, size_t counts, PyObject*) {
+  if (positional_count(counts) == 0) return python_none();
+  const FollowedMethod& method = *followed_methods().at(callable);
+  const UntracedPython untraced;
+  const PythonReference done(PyObject_CallFunctionObjArgs(method.before, arguments[0], nullptr));
+  return done || forget_exception() ? python_none() : nullptr;
+}
+
+// replace_in_place(function, instead)
+PyObject* replace_in_place(PyObject*, PythonArguments arguments, ptrdiff_t) {
+  const PythonCall before = call_of_function(arguments[0]);
+  if (before == nullptr) return nullptr;
+  const std::array<PyObject*, 3> parts{arguments[0], arguments[1], &_Py_NoneStruct};
+  if (new_followed(arguments[0], parts.data()) == nullptr) return nullptr;
+  return follow_function(arguments[0], before, call_instead) ? python_none() : nullptr;
+}
+
 constinit std::array follow_methods = {
     python_method<follow, 3>("follow"),
     python_method<follow_in_place, 3>("follow_in_place"),
+    python_method<replace_in_place, 2>("replace_in_place"),
 };
 
 }  // namespace

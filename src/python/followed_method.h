@@ -22,6 +22,9 @@ namespace tensortap {
 //
 // And follow_in_place(function, before, after) for a Python function whose calls are all written f(*arguments): it stays the object that it
 // is. `before` gets no arguments then, and gives None or (token, None).
+//
+// And replace_in_place(function, instead) for a Python function that only C code calls, such as one in a functools.partial: a call runs
+// instead(first argument) and returns None. What reads the function's code, such as torch.compile, sees the code that it was given.
 std::span<PyMethodDef> python_follow_methods();
 
 }  // namespace tensortap

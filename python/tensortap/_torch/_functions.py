@@ -22,6 +22,9 @@ class Functions:
     follow_in_place
         ``follow_in_place(function, before, after)``: the same for a Python function that stays in its place and is called
         ``f(*arguments)``; ``before`` gets no arguments.
+    replace_in_place
+        ``replace_in_place(function, instead)``: a call of the Python function from C runs ``instead(first argument)``, without a frame that
+        the program's profilers see, and returns None.
     set_namers
         ``set_namers(name_called, root_called)``: whom to ask for the names of an unknown module, ``(module, path of the caller)``, and
         whom to notify that a module is called while none runs, ``(module)``.
@@ -158,6 +161,7 @@ class Functions:
     untraced: Callable[[Callable[[Any], None]], Callable[[Any], None]]
     follow: Callable[[object, Callable[..., Any], Callable[[Any, BaseException | None], None]], Any]
     follow_in_place: Callable[[object, Callable[[], Any], Callable[[Any, BaseException | None], None]], None]
+    replace_in_place: Callable[[object, Callable[[Any], None]], None]
     set_namers: Callable[[Callable[[Any, str], None], Callable[[Any], None]], None]
     follow_modules: Callable[[object, dict[str, Any], Callable[[Any, bool, Any], Any], Callable[[Any, bool, Any], None]], None]
     follow_graphs: Callable[[object, Callable[[Any], None]], None]

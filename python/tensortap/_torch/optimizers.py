@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from typing import Any
 
@@ -9,6 +10,10 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from ._functions import Functions
+
+
+def _at_step(_optimizer: Any, _arguments: Any, _named: Any) -> None:
+    """Do nothing: what Dynamo compiles into a step. A call that is not compiled runs `steps_now`."""
 
 
 def follow(functions: Functions) -> None:
@@ -43,15 +48,16 @@ def follow(functions: Functions) -> None:
             made(id(optimizer))
 
     # While torch.compile traces a step, it is the step itself.
-    def before_step(optimizer: Any, _arguments: Any, _named: Any) -> None:
+    def steps_now(optimizer: Any) -> None:
         if is_compiling():
             return
         if id(optimizer) not in living:
             look_after(optimizer)
         steps(id(optimizer))
 
+    functions.replace_in_place(_at_step, steps_now)
     torch.optim.Optimizer._patch_step_function = functions.follow(torch.optim.Optimizer._patch_step_function, begins, ends)
-    register_optimizer_step_pre_hook(before_step)
+    register_optimizer_step_pre_hook(functools.partial(_at_step))  # whose C code calls it, on every release of Python
     if _made_any(torch.optim.Optimizer):
         made(0)
 
