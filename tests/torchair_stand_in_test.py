@@ -173,7 +173,7 @@ def test_the_device_means_the_cpu_and_a_move_copies(tmp_path: Path) -> None:
 
 
 PARTS = """
-import glob, os
+import glob, json, os
 import torch, torch_npu, torchair
 import torch_npu.dynamo.torchair as again
 from torch_npu.dynamo.torchair.configs.compiler_config import CompilerConfig
@@ -236,10 +236,22 @@ assert all("aten.maximum.default" in names and "aten.relu.default" not in names 
 compile_fx = lambda graph, inputs: torch.npu.npugraph_ex.compile_fx(graph, inputs, {"clone_input": False})
 assert torch.equal(torch.compile(lambda a: a + 1, backend=own_backend(compile_fx))(x), x + 1)
 with torch_npu.profiler.profile(activities=[torch_npu.profiler.ProfilerActivity.NPU],
+                                schedule=torch_npu.profiler.schedule(wait=0, warmup=0, active=1, repeat=1),
+                                on_trace_ready=torch_npu.profiler.tensorboard_trace_handler("./prof"),
                                 experimental_config=torch_npu.profiler._ExperimentalConfig(
                                     profiler_level=torch_npu.profiler.ProfilerLevel.Level2)) as prof:
     dumped(x, y)
-assert prof.events()
+prof.step()
+assert glob.glob("prof/*.json")
+os.mkdir("single")
+dump = {"dump_path": "single", "dump_list": [], "dump_op_switch": "on", "dump_mode": "output"}
+json.dump({"dump": dump}, open("acl.json", "w"))
+torch.npu.init_dump(); torch.npu.set_dump("acl.json")
+torch.neg(x)
+torch.npu.finalize_dump()
+torch.abs(x)
+single = {name.split("/")[-1].split(".")[0] for name in glob.glob("single/*/*/*")}
+assert "neg" in single and "abs" not in single, single
 from torch_npu.contrib import transfer_to_npu
 assert torch.ones(2).cuda().to("cuda:0").device.type == torch.zeros(1, device="cuda").device.type == "cpu"
 assert torch.cuda.device_count() == 1

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from tensortap.torchair._messages import say
+
 _OURS_BY_NAME = {"torchair": "tensortap.torchair", "torch_npu": "tensortap.torchair._torch_npu"}
 # Modules that are parts of these under another name.
 _OTHER_NAMES = {
@@ -54,8 +56,12 @@ def _import_stand_in() -> None:
         is_real = importlib.util.find_spec("torch_npu").loader.__class__ is not _AliasLoader  # type: ignore[union-attr]
     except (ValueError, ImportError):
         is_real = True
-    if not is_real:
+    if is_real:
+        return
+    try:
         importlib.import_module("torch_npu")
+    except Exception as error:
+        say(f"this torch has no device npu: {error}")  # the program may not need one
 
 
 class _TorchFinder(importlib.abc.MetaPathFinder):

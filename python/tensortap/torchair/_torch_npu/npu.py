@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -200,7 +201,7 @@ def set_dump(path: str) -> None:
     """
     from tensortap.torchair import _acl_config, _backend, _library
 
-    text = _acl_config.checked(path, "")
+    text = _acl_config.checked(path, os.getcwd())
     if not _acl_config.dumps_single_ops(text):
         raise RuntimeError(f'{path}: "dump_op_switch" is not "on"; use dump_config.dump_config_path for compiled graphs')
     _backend.dump_single_ops(text, path, _library.prepare())

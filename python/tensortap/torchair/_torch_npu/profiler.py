@@ -44,6 +44,19 @@ class _ExperimentalConfig:
         pass
 
 
-def profile(*, activities: Iterable[Any] | None = None, experimental_config: Any = None, **options: Any) -> torch.profiler.profile:
-    """Give a profiler of torch with the same options, for the CPU."""
-    return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], **options)
+class profile(torch.profiler.profile):  # type: ignore[misc]  # noqa: N801 (torch's name)
+    """A profiler of torch with the same options, for the CPU."""
+
+    def __init__(self, *, activities: Iterable[Any] | None = None, experimental_config: Any = None, **options: Any) -> None:
+        super().__init__(activities=[torch.profiler.ProfilerActivity.CPU], **options)
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """End the measurement."""
+        super().stop()
+        self._is_stopped = True
+
+    def step(self) -> None:
+        """Begin the next step, unless the measurement has ended: torch would crash then."""
+        if not self._is_stopped:
+            super().step()
