@@ -151,7 +151,8 @@ def corpus(runtimes: list[str]) -> Corpus:
         made.add(f"torch train bf16 {fault}", made.torch(dtype="bf16", train="1", threads="1", fault=fault), low, TRAINING[fault])
     hashed = made.torch(network="hashed", dtype="f32")
     made.add("torch f32 overflow", made.torch(network="hashed", dtype="f32", fault="overflow"), hashed, r"mul|_to_copy|remainder|hash")
-    for fault, culprit in (("large", r"layers\.1(\.up)?/"), ("masked", r"layers\.1\.attention/(full|triu|add|_?softmax|mul|_to_copy)")):
+    overflows = {"large": r"layers\.1(\.up)?/|mul_", "masked": r"layers\.1\.attention/(full|triu|add|_?softmax|mul|_to_copy)"}
+    for fault, culprit in overflows.items():
         made.add(f"torch f16/f32 {fault}", made.torch(dtype="f16", fault=fault), made.torch(dtype="f32", fault=fault), culprit)
     sound_torch(made)
     engines(made)

@@ -185,7 +185,7 @@ def main() -> None:
         for word in (32, 23, 7, 41):
             scores = model(words if FORM == "engine" else words[None])
             words = torch.tensor([word])
-            written.append(scores.sum().item())
+            written.append(scores.reshape(-1, WORDS)[-1].sum().item())
     print("wrote", written)
 
 

@@ -359,7 +359,8 @@ void LocalJudge::keep(const Pair& pair, const Difference& difference, const Judg
   facts.norm = static_cast<float>(difference.l2_b);
   facts.max_abs = static_cast<float>(difference.max_abs);
   if (judgement.moves_weights) facts.changed_weight = judgement.weight;
-  if (judgement.finding == Finding::kWeights && is_given(pair)) facts.changed_weight = pair.row_b;
+  const bool changed = judgement.finding == Finding::kWeights || judgement.finding == Finding::kNonFinite;
+  if (changed && is_given(pair)) facts.changed_weight = pair.row_b;
   const bool weight = facts.changed_weight != kNoRow;
   if (weight) facts.level = 0;
   if (is_given(pair)) facts.step = static_cast<float>(judgement.step);

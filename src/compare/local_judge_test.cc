@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -158,6 +159,21 @@ TEST(LocalJudge, NamesTheOpThatReadsAChangedWeightAndTheWeight) {
   const Judged judged(a, b);
   EXPECT_EQ(judged.roots, (Roots{{"mul:out0", "weights"}, {"w:out0", "weights"}}));
   EXPECT_EQ(judged.summary().at("culprit").at("b"), "mul:out0");
+  EXPECT_EQ(judged.summary().at("culprit").at("weight"), "w:out0");
+}
+
+TEST(LocalJudge, NamesTheOpThatReadsAWeightThatIsInfiniteOnOneSide) {
+  Program a;
+  Program b;
+  std::vector<float> infinite = numbers(kCount, 2);
+  infinite[3] = -std::numeric_limits<float>::infinity();
+  a.set_data(1, infinite);
+  for (Program* program : {&a, &b}) {
+    program->makes("add", "Add", {0, 1}, program == &a ? infinite : numbers(kCount, 2));
+    program->makes("exp", "Exp", {2}, scaled(numbers(kCount, 6), program == &a ? 1.5F : 1));
+  }
+  const Judged judged(a, b);
+  EXPECT_EQ(judged.summary().at("culprit").at("b"), "add:out0");
   EXPECT_EQ(judged.summary().at("culprit").at("weight"), "w:out0");
 }
 
