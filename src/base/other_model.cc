@@ -27,7 +27,10 @@ std::string text_in(const Json& object, const char* key) {
 
 std::string other_model_text(const OtherModel& other) {
   std::vector<std::string> names;
-  for (const std::string& name : other.running) names.push_back(quote(name));
+  for (const std::string& name : other.running) {
+    // A model may be called like its graph.
+    if (std::ranges::find(names, quote(name)) == names.end()) names.push_back(quote(name));
+  }
   const std::string runs = names.empty() ? "what runs has no name of a model" : concat("what runs is called ", join(names, " or "));
   return concat("the model ", quote(other.name), other.origin.empty() ? "" : concat(" (", other.origin, ")"), " does not run; ", runs, ".",
                 did_you_mean(other.name, other.running));
