@@ -88,6 +88,16 @@ constexpr std::string_view kPoles[] = {"arctanh", "atanh", "digamma", "erfinv", 
                                        "log2",    "logit", "ndtri",   "polygamma", "specialndtri", "tan", "xlog1py", "xlogy"};
 constexpr std::string_view kCopies[] = {"aliascopy", "clone", "contiguous", "copy",          "detachcopy", "expandcopy", "permutecopy",
                                         "slicecopy", "tcopy", "tocopy",     "transposecopy", "unsafeview", "viewcopy"};
+constexpr std::string_view kMoves[] = {
+    "alias",       "asstrided",    "cat",          "chunk",          "concat",        "constantpadnd", "depthtospace",   "detach",
+    "embedding",   "expand",       "expandas",     "flatten",        "flip",          "gather",        "gatherelements", "gathernd",
+    "identity",    "index",        "indexselect",  "liftfresh",      "liftfreshcopy", "maskedselect",  "movedim",        "narrow",
+    "pad",         "permute",      "pixelshuffle", "repeat",         "reshape",       "reshapealias",  "roll",           "select",
+    "slice",       "spacetodepth", "split",        "splitwithsizes", "squeeze",       "stack",         "swapaxes",       "t",
+    "tile",        "transpose",    "tril",         "trilu",          "triu",          "unbind",        "unflatten",      "unfold",
+    "unsafesplit", "unsqueeze",    "view",         "where"};
+constexpr std::string_view kConstants[] = {"arange", "constant", "constantofshape", "empty",       "emptystrided", "fill", "full",
+                                           "ones",   "zero",     "zeros",           "zerosfunctor"};
 constexpr std::string_view kWritesParts[] = {"fill",         "filldiagonal", "indexcopy",     "indexfill", "indexput",
                                              "indexputimpl", "maskedfill",   "maskedscatter", "put",       "resize",
                                              "resizeas",     "scatter",      "set",           "setdata"};
@@ -115,6 +125,9 @@ bool reads_shape_only(std::string_view type) {
   const std::string word = word_of(type);
   return word.ends_with("like") || (word.starts_with("new") && word.size() > 3) || word == "shape" || word == "size";
 }
+
+bool only_moves(std::string_view type) { return only_copies(type) || holds(kMoves, type); }
+bool makes_constants(std::string_view type) { return reads_shape_only(type) || holds(kConstants, type); }
 
 bool only_copies(std::string_view type) { return holds(kCopies, type); }
 bool writes_parts(std::string_view type) { return type.ends_with('_') && holds(kWritesParts, type); }

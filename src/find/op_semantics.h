@@ -19,6 +19,10 @@ bool has_poles(std::string_view type);
 bool reads_shape_only(std::string_view type);
 // Copies elements and computes nothing.
 bool only_copies(std::string_view type);
+// Shows or copies the elements of its inputs in another shape or order, or some of them, and computes nothing: views, too.
+bool only_moves(std::string_view type);
+// Makes the same numbers whatever the elements of its inputs are: zeros_like, full, fill_.
+bool makes_constants(std::string_view type);
 // Writes some elements of its first input in place and reads none of it.
 bool writes_parts(std::string_view type);
 

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "find/dead_makers.h"
 #include "find/headroom.h"
 #include "find/nonfinite_origins.h"
 #include "find/patterns.h"
@@ -25,7 +26,7 @@ class Suspects {
     add_nonfinite();
     add_headroom();
     for (const GradientRecord& gradient : find_gradients(dump_).exploding) add(gradient.row, "its gradient explodes");
-    for (const DeadOutput& dead : find_dead_outputs(dump_)) add(dead.row, concat(slot_of(dead.row), " is dead: nothing but zeros"));
+    for (const DeadOutput& dead : find_dead_makers(dump_, lookup_)) add(dead.row, concat(slot_of(dead.row), " is dead: nothing but zeros"));
     add_growth();
     return std::move(found_);
   }

@@ -9,20 +9,24 @@
 #include <vector>
 
 #include "base/spans.h"
+#include "find/last_slope.h"
 #include "find/nonfinite_origins.h"
 #include "find/record_roles.h"
 #include "find/robust_line.h"
+#include "find/series_levels.h"
+#include "find/trained_weights.h"
 #include "tensor/number_formats.h"
 
 namespace tensortap {
 namespace {
 
-constexpr double kLeastSlope = 0.1;    // doublings a step
-constexpr double kLeastChange = 3;     // doublings: 8 times
-constexpr double kLeastCertainty = 3;  // standard deviations
-constexpr size_t kMostPoints = 64;     // that a line is laid through
+constexpr double kLeastChange = 3;              // doublings: 8 times
+constexpr double kVanishingProduct = 2;         // last_slope.h
+constexpr double kLeastProducts[] = {0, 6, 4};  // by SeriesRole
 constexpr double kDeadShare = 0.99;
 constexpr double kAliveShare = 0.9;
+constexpr double kLivelyShare = 0.75;
+constexpr double kLeastLeap = 2;          // doublings, above the two steps before
 constexpr double kSpikeDeviations = 8;    // medians of the deviations
 constexpr double kLeastDeviation = 0.25;  // doublings: what is steadier than that counts as this steady
 constexpr size_t kSpikeReach = 8;         // steps on either side
@@ -59,79 +63,42 @@ double lowest_of(std::span<const Point> points) {
   return lowest;
 }
 
-double early_median(std::span<const Point> points) { return median_of(heights(first_of(points, std::max<size_t>(1, points.size() / 4)))); }
-
-bool is_steep(const RobustLine& line, double change) {
-  return std::abs(line.slope) >= kLeastSlope && line.slope * change > 0 && std::abs(change) >= kLeastChange &&
-         line.certainty * line.slope > 0 && std::abs(line.certainty) >= kLeastCertainty;
-}
-
-// How many points before the last `count` still lie on the line through those: the change began there.
-size_t reach_back(std::span<const Point> points, size_t count, const RobustLine& line) {
-  std::vector<double> misses;
-  for (const Point& point : after(points, points.size() - count)) misses.push_back(std::abs(point.y - line.at(point.x)));
-  const double allowed = std::max(kLeastDeviation, 4 * median_of(misses));
-  const auto fits = [&](size_t i) { return std::abs(points[i].y - line.at(points[i].x)) <= allowed; };
-  size_t first = points.size() - count;
-  // One point beside the line is passed over, two are where it began.
-  while (first > 0 && (fits(first - 1) || (first > 1 && fits(first - 2)))) --first;
-  while (first + kLeastSteps < points.size() && !fits(first)) ++first;
-  return points.size() - first;
-}
-
-struct Slope {
-  size_t count = 0;  // of the last points
-  RobustLine line;
-  double from = 0;
-  double change = 0;
-};
-
-// The steepest of the last 8, 16, 32, ... and all points, then as far back as the line reaches.
-std::optional<Slope> last_slope(std::span<const Point> points) {
-  std::optional<Slope> best;
-  const auto judge = [&](size_t count) {
-    const auto window = after(points, points.size() - count);
-    const double from = early_median(window);
-    const double change = points.back().y - from;
-    if (std::abs(change) < kLeastChange) return std::optional<Slope>();  // no line is steep then, and lines take long
-    const RobustLine line = robust_line(thinned(window, kMostPoints));
-    return is_steep(line, change) ? std::optional(Slope{count, line, from, change}) : std::nullopt;
-  };
-  for (size_t count = kLeastSteps; count / 2 < points.size(); count *= 2) {
-    const auto found = points.size() < kLeastSteps ? std::nullopt : judge(std::min(count, points.size()));
-    if (found && (!best || std::abs(found->line.slope) > std::abs(best->line.slope))) best = found;
-  }
-  if (!best) return best;
-  const auto longer = judge(reach_back(points, best->count, best->line));
-  return longer ? longer : best;
-}
-
-std::optional<double> steps_to_limit(const RecordRow& record, double slope, double absmax) {
+// Doublings up to the largest value of the record's type.
+std::optional<double> room_above(const RecordRow& record, double absmax) {
   const auto dtype = static_cast<DType>(record.dtype);
-  if (slope <= 0 || !is_floating(dtype) || !(absmax > 0) || !std::isfinite(absmax)) return std::nullopt;
+  if (!is_floating(dtype) || !(absmax > 0) || !std::isfinite(absmax)) return std::nullopt;
   const double limit = float_limits(dtype).largest;
   if (!std::isfinite(limit) || limit <= 0) return std::nullopt;
-  return std::max(0.0, (std::log2(limit) - std::log2(absmax)) / slope);
+  return std::max(0.0, std::log2(limit) - std::log2(absmax));
 }
 
-std::optional<Trend> slope_of(const DumpIndex& dump, std::span<const StepPoint> points, Measure measure) {
+std::optional<Trend> slope_of(const DumpIndex& dump, std::span<const StepPoint> points, double least_product, Measure measure) {
   const Logarithms logarithms = logarithms_of(points, measure);
-  const auto found = last_slope(logarithms.points);
-  if (!found) return std::nullopt;
+  if (logarithms.points.empty()) return std::nullopt;
   const StepPoint& last = points[logarithms.places.back()];
+  const bool breaks = logarithms.places.back() + 1 < points.size() && points[logarithms.places.back() + 1].nonfinite;
+  const SeriesEnd end = {room_above(dump.rows()[last.row], last.absmax), breaks, least_product};
+  auto found = last_slope(logarithms.points, end);
+  if (!found) found = last_jumps(logarithms.points, end);
+  if (!found) return std::nullopt;
   Trend trend;
-  trend.kind = found->line.slope > 0 ? TrendKind::kExploding : TrendKind::kVanishing;
+  trend.kind = found->slope > 0 ? TrendKind::kExploding : TrendKind::kVanishing;
   trend.measure = measure;
   trend.row = last.row;
   trend.since = points[logarithms.places[logarithms.places.size() - found->count]].step;
   trend.step = last.step;
   trend.steps = found->count;
-  trend.slope = found->line.slope;
+  trend.slope = found->slope;
   trend.from = std::exp2(found->from);
   trend.to = value_of(last, measure);
   trend.evidence = std::abs(found->change);
-  trend.steps_to_limit = steps_to_limit(dump.rows()[last.row], trend.slope, last.absmax);
+  if (end.room && trend.slope > 0) trend.steps_to_limit = *end.room / trend.slope;
   return trend;
+}
+
+std::optional<Trend> slope_of(const DumpIndex& dump, std::span<const StepPoint> points, double least_product) {
+  const auto found = slope_of(dump, points, least_product, Measure::kAbsMax);
+  return found ? found : slope_of(dump, points, least_product, Measure::kRms);
 }
 
 // The point that is farthest above the middle of the steps around it. A step with small values is none: its batch was an easy one.
@@ -148,6 +115,7 @@ std::optional<Trend> spike_of(std::span<const StepPoint> points, Measure measure
     if (earlier.size() + later.size() + 1 < kLeastSteps) break;
     const double wanted = best ? best->evidence : kLeastChange;
     if (all[i].y - lowest < wanted) continue;  // most steps of most series, without their middles
+    if (all[i].y - std::max(all[i - 1].y, all[i - 2].y) < kLeastLeap) continue;
     std::vector<double> around = heights(earlier);
     for (const Point& point : later) around.push_back(point.y);
     const double middle = median_of(around);
@@ -193,13 +161,21 @@ size_t last_ones(std::span<const StepPoint> points, const Holds& holds) {
 }
 
 // What was alive before: what never was is no trend, and a zero state or mask as often as not.
-std::optional<Trend> dead_of(std::span<const StepPoint> points) {
+// A gradient is zero for some steps where a margin is kept; a value of the forward pass that becomes all zeros at once is not.
+std::optional<Trend> dead_of(std::span<const StepPoint> points, bool is_gradient) {
   const size_t count = last_ones(points, [](const StepPoint& point) { return point.zero_share >= kDeadShare; });
-  if (count < kLeastSteps) return std::nullopt;
   const auto before = first_of(points, points.size() - count);
   double least = 1;
-  for (const StepPoint& point : before) least = std::min(least, std::isnan(point.zero_share) ? 1 : point.zero_share);
-  if (least >= kAliveShare) return std::nullopt;
+  double most = 0;
+  for (const StepPoint& point : before) {
+    const double share = std::isnan(point.zero_share) ? 1 : point.zero_share;
+    least = std::min(least, share);
+    most = std::max(most, share);
+  }
+  const auto all_zero = [](const StepPoint& point) { return point.zero_share == 1; };
+  const bool at_once =
+      !is_gradient && before.size() >= kLeastSteps && most < kLivelyShare && std::ranges::all_of(after(points, before.size()), all_zero);
+  if (count < (at_once ? kLeastJudged : kLeastSteps) || least >= kAliveShare) return std::nullopt;
   Trend trend = state(TrendKind::kDead, Measure::kZeroShare, points, count);
   trend.from = least;
   trend.to = points.back().zero_share;
@@ -221,30 +197,36 @@ std::optional<Trend> frozen_of(std::span<const StepPoint> points, bool is_traine
   return state(TrendKind::kFrozen, Measure::kContent, points, count);
 }
 
+double last_finite_rms(std::span<const StepPoint> points) {
+  double rms = std::nan("");
+  for (const StepPoint& point : points) {
+    if (std::isfinite(point.rms)) rms = point.rms;
+  }
+  return rms;
+}
+
 bool is_known(const StepPoint& point) {
   return point.nonfinite || point.identity != 0 || !std::isnan(point.rms) || !std::isnan(point.absmax) || !std::isnan(point.zero_share);
 }
 
 class Trends {
  public:
-  explicit Trends(const DumpIndex& dump) : dump_(dump), roles_(dump) {
-    for (const RecordRow& record : dump.rows()) {
-      has_outputs_ = has_outputs_ || record.slot_kind != static_cast<uint8_t>(SlotKind::kInput);
-      is_training_ = is_training_ || static_cast<Phase>(record.phase) == Phase::kUpdate;
-    }
+  explicit Trends(const DumpIndex& dump) : dump_(dump), roles_(dump), trained_(dump, roles_.facts()) {
+    for (const RecordRow& record : dump.rows()) has_outputs_ = has_outputs_ || record.slot_kind != static_cast<uint8_t>(SlotKind::kInput);
   }
 
   TrendReport find(uint64_t last) {
     std::vector<SeriesEntry> entries = series_entries(dump_, [this](const RecordRow& record) { return is_judged(record); });
     const int64_t first = first_step(entries, last);
     std::erase_if(entries, [first](const SeriesEntry& entry) { return entry.step < first; });
+    level(entries);
     std::span<const SeriesEntry> rest = entries;
     while (!rest.empty()) {
       const auto series = first_series(rest);
       rest = after(rest, series.size());
       ++report_.series;
       const std::vector<StepPoint> points = step_points(dump_, series);
-      if (static_cast<size_t>(std::ranges::count_if(points, is_known)) < kLeastSteps) continue;
+      if (static_cast<size_t>(std::ranges::count_if(points, is_known)) < kLeastJudged) continue;
       ++report_.judged;
       if (points.back().nonfinite) note_nonfinite(series);
       judge(dump_.rows()[series.front().row], points);
@@ -256,6 +238,41 @@ class Trends {
   }
 
  private:
+  [[nodiscard]] SeriesRole role_of(const RecordRow& record) const {
+    if (roles_.is_weight(record)) return SeriesRole::kWeight;
+    return roles_.is_gradient(record) ? SeriesRole::kGradient : SeriesRole::kValue;
+  }
+
+  void level(std::span<const SeriesEntry> entries) {
+    while (!entries.empty()) {
+      const auto series = first_series(entries);
+      entries = after(entries, series.size());
+      const RecordRow& record = dump_.rows()[series.front().row];
+      if (static_cast<Phase>(record.phase) != Phase::kUpdate) levels_.add(role_of(record), step_points(dump_, series));
+    }
+    levels_.finish();
+  }
+
+  // What grows from next to nothing is no explosion until it is as large as other values. Where a training converges, all gradients fall.
+  [[nodiscard]] bool stands_out(const Trend& trend, SeriesRole role, std::span<const StepPoint> points) const {
+    if (trend.kind == TrendKind::kExploding) {
+      const double rms = last_finite_rms(points);
+      return std::isnan(rms) || std::log2(rms) >= levels_.usual(role);
+    }
+    Logarithms relative = logarithms_of(points, trend.measure);
+    for (Point& point : relative.points) point.y -= levels_.gradient_change(static_cast<int64_t>(point.x));
+    const auto found = last_slope(relative.points, {{}, false, kVanishingProduct});
+    return found && found->slope < 0;
+  }
+
+  [[nodiscard]] std::optional<Trend> rise_or_fall(SeriesRole role, std::span<const StepPoint> points) const {
+    const std::optional<Trend> rise = slope_of(dump_, points, kLeastProducts[static_cast<size_t>(role)]);
+    if (rise && rise->kind == TrendKind::kExploding) return stands_out(*rise, role, points) ? rise : std::nullopt;
+    if (role != SeriesRole::kGradient) return std::nullopt;
+    const std::optional<Trend> fall = slope_of(dump_, points, kVanishingProduct);
+    return fall && fall->kind == TrendKind::kVanishing && stands_out(*fall, role, points) ? fall : std::nullopt;
+  }
+
   void note_nonfinite(std::span<const SeriesEntry> series) {
     for (const SeriesEntry& entry : series) {
       if (entry.step == series.back().step) endings_.emplace_back(report_.nonfinite, entry.row);
@@ -292,12 +309,11 @@ class Trends {
       if (trend) report_.trends.push_back(*trend);
     };
     const bool weight = roles_.is_weight(record);
-    if (record.numel > 1) add(frozen_of(points, weight && is_training_));
+    if (record.numel > 1) add(frozen_of(points, weight && trained_.contains(record)));
     // An optimizer's own numbers grow from 0 and shrink as they should.
     if (static_cast<Phase>(record.phase) == Phase::kUpdate) return;
-    if (!weight) add(dead_of(points));
-    const std::optional<Trend> slope = slope_of(dump_, points);
-    if (slope && (slope->kind == TrendKind::kExploding || roles_.is_gradient(record))) {
+    if (!weight) add(dead_of(points, roles_.is_gradient(record)));
+    if (const std::optional<Trend> slope = rise_or_fall(role_of(record), points)) {
       add(slope);
     } else {
       const auto spike = spike_of(points, Measure::kAbsMax);
@@ -307,8 +323,9 @@ class Trends {
 
   const DumpIndex& dump_;
   const RecordRoles roles_;
+  const TrainedWeights trained_;
+  SeriesLevels levels_;
   bool has_outputs_ = false;
-  bool is_training_ = false;
   TrendReport report_;
   std::vector<std::pair<uint64_t, size_t>> endings_;  // of series that end with NaN or Inf: number of the series, row
 };
@@ -325,10 +342,7 @@ std::string_view measure_name(Measure measure) {
   return kNames[static_cast<size_t>(measure)];
 }
 
-std::optional<Trend> slope_of(const DumpIndex& dump, std::span<const StepPoint> points) {
-  const auto found = slope_of(dump, points, Measure::kAbsMax);
-  return found ? found : slope_of(dump, points, Measure::kRms);
-}
+std::optional<Trend> slope_of(const DumpIndex& dump, std::span<const StepPoint> points) { return slope_of(dump, points, 0.0); }
 
 TrendReport find_trends(const DumpIndex& dump, uint64_t last) { return Trends(dump).find(last); }
 

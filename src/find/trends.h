@@ -16,12 +16,13 @@
 
 namespace tensortap {
 
-inline constexpr size_t kLeastSteps = 8;  // below that, a series is not judged
+inline constexpr size_t kLeastSteps = 8;   // of a line, of what is dead or frozen, and around a spike
+inline constexpr size_t kLeastJudged = 4;  // below that, a series is not judged
 
 enum class TrendKind : uint8_t {
-  kExploding,  // grows by 0.1 doublings a step or more, to 8 times what it was or more
+  kExploding,  // grows faster and farther than training makes values grow (last_slope.h)
   kSpike,      // of one step: far above the steps around it
-  kVanishing,  // a gradient that shrinks as fast, to an eighth or less
+  kVanishing,  // a gradient that shrinks as fast while other gradients do not
   kDead,       // zeros, 99 % of it or more, in the last steps
   kFrozen,     // does not change any more, or a parameter that training never changed
 };
@@ -58,7 +59,7 @@ struct TrendReport {
 // `last`: only that many steps of the dump, the last ones; 0 = all. Linear in the records but for sorting them; keeps 32 bytes for each.
 TrendReport find_trends(const DumpIndex& dump, uint64_t last = 0);
 
-// The rise or fall of a measure that the finite points end with, if there is one: of absmax, or else of rms.
+// The rise or fall of a measure that the finite points end with, if there is one: of absmax, or else of rms; 8 times or more, steadily.
 std::optional<Trend> slope_of(const DumpIndex& dump, std::span<const StepPoint> points);
 
 }  // namespace tensortap
