@@ -12,8 +12,9 @@ import onnx
 import onnxruntime_api as api
 import pytest
 from case_table import each_row
+from cli_support import save
 from cli_support import tensortap as command
-from onnx import numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 from onnxruntime_models_test import REAL
 
 tensortap = pytest.importorskip("tensortap", reason="the module is not built")
@@ -166,6 +167,24 @@ def test_noise_moves_inputs_and_the_carried_state_by_their_last_bit(tmp_path: Pa
         near = [np.all((value == down) | (value == up) | ((value == 0) & (moved[name] == 0))) for value in made]
         assert any(near), name
         assert not any(np.array_equal(value, moved[name]) for value in made), name
+
+
+def test_noise_reaches_a_model_that_converts_its_inputs_to_a_narrower_type(tmp_path: Path) -> None:
+    node = helper.make_node
+    nodes = [
+        node("Reshape", ["x", "shape"], ["flat"], name="reshape"),
+        node("Cast", ["flat"], ["half"], name="cast", to=TensorProto.FLOAT16),
+        node("Add", ["half", "half"], ["sum"], name="add"),
+        node("Cast", ["sum"], ["y"], name="back", to=TensorProto.FLOAT),
+    ]
+    path = save(nodes, tmp_path / "m.onnx", shape=(4, 50), initializers=[numpy_helper.from_array(np.array([200]), "shape")])
+    x = np.random.default_rng(3).standard_normal((4, 50)).astype(np.float32)
+    done = tensortap.run(path, {"x": x}, out=tmp_path / "a", payload="full", slots="in,out", noise=1)
+    plain, moved = tensortap.open(tmp_path / "a"), tensortap.open(done.summary["noise"][0])
+    before, after = (dump["x:out0"].astype(np.float16).view(np.int16).astype(int) for dump in (plain, moved))
+    assert set(np.abs(after - before).flat) <= {1, 2}, "one unit of float16, or two where the units double"
+    assert np.mean(np.abs(after - before) == 1) > 0.9
+    assert np.mean(moved["y:out0"] != plain["y:out0"]) > 0.9
 
 
 def test_noise_that_cannot_be_is_refused_before_anything_is_written(tmp_path: Path) -> None:

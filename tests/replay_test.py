@@ -79,7 +79,12 @@ def test_a_runtime_that_others_can_change_is_refused_and_not_replaced(tmp_path: 
     assert str(library) in done.err
     assert "--runtime" in done.err
     # What is asked for by name is its user's choice, and what is gone is replaced, which a warning says.
-    assert command("replay", dump, "--runtime", library).code == 0
+    named = command("replay", dump, "--runtime", library)
+    assert named.code == 0
+    ran = command("run", api.model(path), "--runtime", library, "--out", tmp_path / "again")
+    assert ran.code == 0
+    for done in (named, ran):
+        assert f'the runtime was named and is loaded, but other users can write "{library}" (mode 0664)' in done.err
     library.unlink()
     gone = command("replay", dump)
     assert gone.code in (0, 1), gone.err

@@ -21,6 +21,7 @@ struct ModelCloser {
 struct OpenModel {
   std::unique_ptr<tensortap_onnxruntime_model, ModelCloser> model;
   std::string source;
+  std::string warning;
 };
 
 // The report's error, in one line.
@@ -43,10 +44,13 @@ Result<OpenModel> open_model(const std::string& request, std::string_view bytes)
   tensortap_onnxruntime_model* model = nullptr;
   char* report = nullptr;
   if (const int code = tensortap_onnxruntime_model_open(&options, &model, &report); code != TENSORTAP_OK) return failure(code, report);
-  OpenModel opened{std::unique_ptr<tensortap_onnxruntime_model, ModelCloser>(model), ""};
+  OpenModel opened{std::unique_ptr<tensortap_onnxruntime_model, ModelCloser>(model), "", ""};
   const Result<Json> json = parse_json(report == nullptr ? "{}" : report, "");
   tensortap_free(report);
-  if (json.ok()) opened.source = member_text(*json, "source");
+  if (json.ok()) {
+    opened.source = member_text(*json, "source");
+    opened.warning = member_text(*json, "runtime_warning");
+  }
   return opened;
 }
 
@@ -103,6 +107,7 @@ Result<std::unique_ptr<OnnxReplayRuntime>> OnnxReplayRuntime::open(const ReplayR
   runtime->request_ = to_json_text(request);
   TENSORTAP_ASSIGN_OR_RETURN(const OpenModel smallest, open_model(runtime->request_, smallest_model()));
   runtime->source_ = smallest.source;
+  runtime->warning_ = smallest.warning;
   return runtime;
 }
 
@@ -118,6 +123,7 @@ Result<std::unique_ptr<OnnxReplayRuntime>> open_replay_runtime(ReplayRuntimeOpti
   if (!why.empty()) terminal.warn(printable(why + "; --runtime names another"));
   auto runtime = OnnxReplayRuntime::open(options);
   if (!runtime.ok()) return io_error(runtime.status().message());
+  if (!(*runtime)->warning().empty()) terminal.warn(printable((*runtime)->warning()));
   if (!is_named && (*runtime)->source() != maker.source) {
     terminal.warn(printable(concat("this is ", (*runtime)->source(), ", and ", maker.source, " made the dump; --runtime names another")));
   }

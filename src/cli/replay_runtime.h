@@ -35,11 +35,14 @@ class OnnxReplayRuntime : public ReplayRuntime {
   Status run(std::string_view model, std::span<const NamedView> inputs, const TakeOutput& take) override;
   // "onnxruntime 1.31.1"
   [[nodiscard]] const std::string& source() const { return source_; }
+  // A sentence where the user named the runtime and other users can change it; "" otherwise.
+  [[nodiscard]] const std::string& warning() const { return warning_; }
 
  private:
   OnnxReplayRuntime() = default;
   std::string request_;
   std::string source_;
+  std::string warning_;
 };
 
 // The runtime of the options; where they name none, the one that made a dump; where that does not exist any more, any other that is found,

@@ -71,12 +71,22 @@ Status CaptureRun::prepare() {
       std::ranges::none_of(model_->inputs(), [](const ValueInfo& info) { return moves_by_last_bit(info.element_type); })) {
     return invalid_argument("noise: no input of the model holds floating-point numbers, so there is nothing to move by its last bit");
   }
-  InputOptions options{
-      &model_->inputs(), options_.inputs, options_.input_count, request_.dims, request_.seed, request_.range, request_.ranges, {}, {}, {}};
+  InputOptions options{&model_->inputs(),
+                       options_.inputs,
+                       options_.input_count,
+                       request_.dims,
+                       request_.seed,
+                       request_.range,
+                       request_.ranges,
+                       {},
+                       {},
+                       {},
+                       {}};
   // The author's names come first; the graph that runs has functions inlined and tables folded.
   options.uses = merged(find_index_uses(model_->author()), find_index_uses(model_->executed()));
   options.all_from = request_.all_inputs_from;
   options.noise = request_.noise_seed;
+  options.narrow = merged(find_narrow_reads(model_->author()), find_narrow_reads(model_->executed()));
   TENSORTAP_ASSIGN_OR_RETURN(inputs_, RunInputs::create(library_, options));
   style_ = request_.taps;
   return {};
@@ -269,6 +279,7 @@ void CaptureRun::summarise(Json report, bool has_session) {
   facts.inputs = inputs_.description();
   facts.tap_kind = !tapped_ ? "none" : request_.as_written ? "side, as written" : style_ == TapStyle::kSide ? "side" : "alias";
   facts.notes = notes_;
+  if (!library_->warning().empty()) facts.notes.push_back(library_->warning());
   if (request_.as_written)
     facts.notes.emplace_back("as written: taps before optimisation keep the runtime from fusing nodes, so this is a different execution");
   if (verification_) {

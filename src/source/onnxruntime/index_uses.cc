@@ -97,6 +97,15 @@ struct Scope {
   NameScope<Dims> shapes;
 };
 
+// bfloat16 has fewer digits than float16.
+void note_narrow(NarrowReads& reads, const std::string& input, DType dtype) {
+  const auto is_narrower = [](DType one, DType other) {
+    return dtype_info(one).bits < dtype_info(other).bits || (one == DType::kBFloat16 && other == DType::kFloat16);
+  };
+  const auto [entry, is_new] = reads.try_emplace(input, dtype);
+  if (!is_new && is_narrower(dtype, entry->second)) entry->second = dtype;
+}
+
 class Finder {
  public:
   void visit(const Graph& graph, const Scope* outer) {
@@ -112,12 +121,14 @@ class Finder {
     }
     for (const Node& node : graph.nodes) {
       note_indices(node, scope);
+      note_cast(node, scope);
       pass_on(node, scope);
       for (const Subgraph& body : node.subgraphs) visit(*body.graph, &scope);
     }
   }
 
   IndexUses take() { return std::move(uses_); }
+  NarrowReads take_narrow() { return std::move(narrow_); }
 
  private:
   void note_indices(const Node& node, const Scope& scope) {
@@ -131,6 +142,16 @@ class Finder {
       const std::string_view name = !node.name.empty() || node.outputs.empty() ? node.name : node.outputs.front();
       for (const std::string_view input : inputs) note(input, {height, concat(node.type, " ", quote(name))});
     }
+  }
+
+  void note_cast(const Node& node, const Scope& scope) {
+    if (node.type != "Cast" || !node.domain.empty() || node.inputs.empty()) return;
+    const Json attributes = attributes_of(node);
+    const auto to = attributes.find("to");
+    if (to == attributes.end() || !to->is_number_integer()) return;
+    const DType dtype = dtype_from_onnx(to->get<int32_t>());
+    if (!is_floating(dtype) || dtype_info(dtype).bits < 16) return;
+    for (const std::string_view input : scope.carried.find(node.inputs.front(), {})) note_narrow(narrow_, std::string(input), dtype);
   }
 
   void note(std::string_view input, IndexUse use) {
@@ -153,6 +174,7 @@ class Finder {
   }
 
   IndexUses uses_;
+  NarrowReads narrow_;
 };
 
 }  // namespace
@@ -161,6 +183,17 @@ IndexUses find_index_uses(const Model& model) {
   Finder finder;
   finder.visit(model.graph, nullptr);
   return finder.take();
+}
+
+NarrowReads find_narrow_reads(const Model& model) {
+  Finder finder;
+  finder.visit(model.graph, nullptr);
+  return finder.take_narrow();
+}
+
+NarrowReads merged(NarrowReads reads, const NarrowReads& others) {
+  for (const auto& [input, dtype] : others) note_narrow(reads, input, dtype);
+  return reads;
 }
 
 IndexUses merged(IndexUses uses, const IndexUses& others) {

@@ -1,4 +1,5 @@
-// Which inputs of a model hold numbers of rows: what the generator of inputs must know so that a made number is a row that exists.
+// What a model does first with the elements of its inputs: which hold numbers of rows, so that a made number is a row that exists, and
+// which are converted to a narrower floating type.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_INDEX_USES_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_INDEX_USES_H_
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "source/onnxruntime/onnx_model.h"
+#include "tensor/dtype.h"
 
 namespace tensortap::onnxruntime {
 
@@ -22,6 +24,12 @@ using IndexUses = std::map<std::string, IndexUse, std::less<>>;
 // By the input's name. An input is listed when its elements reach the indices of a Gather or one of its kin, in the main graph or a nested
 // one, through operators that only convert and move them, and when the height of the table is known.
 IndexUses find_index_uses(const Model& model);
+
+// By the input's name: the narrowest floating type of 16 bits or more that the model converts its elements to, through operators that only
+// move them. Narrower types and codes (QuantizeLinear) do not count: one step of these is a change of percents, which no rounding makes.
+using NarrowReads = std::map<std::string, DType, std::less<>>;
+NarrowReads find_narrow_reads(const Model& model);
+NarrowReads merged(NarrowReads reads, const NarrowReads& others);
 
 // Both, with the lower height where both know one.
 IndexUses merged(IndexUses uses, const IndexUses& others);

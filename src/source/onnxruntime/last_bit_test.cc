@@ -68,6 +68,37 @@ TEST(LastBit, EveryFloatingTypeOf16BitsAndMoreMoves) {
   EXPECT_EQ(brain[1], 0x7f80);
 }
 
+TEST(LastBit, AConversionToANarrowerTypeDoesNotRoundTheStepAway) {
+  std::vector<float> values;
+  for (int i = 1; i <= 400; ++i) values.push_back((i % 2 == 0 ? 1.0F : -1.0F) * static_cast<float>(i) * 0.37F);
+  std::vector<float> moved = values;
+  move_by_last_bit(DType::kFloat32, DType::kFloat16, moved.data(), moved.size(), 5);
+  std::vector<double> wide(values.begin(), values.end());
+  move_by_last_bit(DType::kFloat64, DType::kBFloat16, wide.data(), wide.size(), 5);
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_LE(std::abs(float_to_float16(moved[i]) - float_to_float16(values[i])), 2) << values[i];
+    EXPECT_NE(float_to_float16(moved[i]), float_to_float16(values[i])) << values[i];
+    EXPECT_NE(float_to_bfloat16(static_cast<float>(wide[i])), float_to_bfloat16(values[i])) << values[i];
+  }
+  // A type that is not narrower changes nothing.
+  std::vector<float> own = values;
+  move_by_last_bit(DType::kFloat32, DType::kFloat32, own.data(), own.size(), 5);
+  move_by_last_bit(DType::kFloat32, values.data(), values.size(), 5);
+  EXPECT_EQ(own, values);
+}
+
+TEST(LastBit, WhatTheNarrowerTypeDoesNotHoldMovesByItsOwnLastBit) {
+  std::array<float, 5> values = {1e-9F, 1e6F, 0.0F, kInf, 65504.0F};
+  move_by_last_bit(DType::kFloat32, DType::kFloat16, values.data(), values.size(), 3);
+  EXPECT_NEAR(values[0], 1e-9F, 1e-15F);
+  EXPECT_NE(values[0], 1e-9F);
+  EXPECT_NEAR(values[1], 1e6F, 0.1F);
+  EXPECT_NE(values[1], 1e6F);
+  EXPECT_EQ(values[2], 0.0F);
+  EXPECT_EQ(values[3], kInf);
+  EXPECT_EQ(values[4], 65472.0F) << "the largest number does not become Inf";
+}
+
 TEST(LastBit, CodesAndWholeNumbersStay) {
   std::array<int32_t, 2> whole = {1, -7};
   move_by_last_bit(DType::kInt32, whole.data(), 2, 1);

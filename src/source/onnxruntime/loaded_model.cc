@@ -155,6 +155,7 @@ Json LoadedModel::describe() const {
       {"ops", Json::array()}, {"capture", session_ != nullptr}, {"capture_error", capture_error_.empty() ? Json() : Json(capture_error_)}};
   description["source"] = concat("onnxruntime ", library_->version());
   add_unmatched(description);
+  description["runtime_warning"] = library_->warning().empty() ? Json() : Json(library_->warning());
   const Graph& graph = prepared_ ? prepared_->executed().graph : interface_.graph;
   for (const ValueInfo& info : required_inputs(graph)) description["inputs"].push_back(describe_value(info));
   for (const ValueInfo& info : graph.outputs) description["outputs"].push_back(describe_value(info));

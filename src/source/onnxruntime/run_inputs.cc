@@ -233,6 +233,7 @@ Result<RunInputs> RunInputs::create(const std::shared_ptr<const RuntimeLibrary>&
   }
   TENSORTAP_RETURN_IF_ERROR(check_ranges_used(options, *inputs.description_));
   inputs.noise_ = options.noise;
+  inputs.narrow_ = options.narrow;
   if (inputs.noise_) TENSORTAP_RETURN_IF_ERROR(inputs.move_all(library->api()));
   return inputs;
 }
@@ -243,12 +244,17 @@ uint64_t RunInputs::noise_of(const std::string& name, int64_t step) const {
   return number_at(number_at(noise_.value_or(0), static_cast<uint64_t>(place)), static_cast<uint64_t>(step + 1));
 }
 
+Result<OwnedValue> RunInputs::moved(const Api& api, OwnedValue value, const std::string& name, int64_t step) const {
+  const auto narrow = narrow_.find(name);
+  return moved_by_last_bit(api, std::move(value), narrow == narrow_.end() ? DType::kUndefined : narrow->second, noise_of(name, step));
+}
+
 Status RunInputs::move_all(const Api& api) {
   for (auto& [name, value] : every_step_) {
-    TENSORTAP_ASSIGN_OR_RETURN(value, moved_by_last_bit(api, std::move(value), noise_of(name, -1)));
+    TENSORTAP_ASSIGN_OR_RETURN(value, moved(api, std::move(value), name, -1));
   }
   for (auto& [key, value] : of_one_step_) {
-    TENSORTAP_ASSIGN_OR_RETURN(value, moved_by_last_bit(api, std::move(value), noise_of(key.second, key.first)));
+    TENSORTAP_ASSIGN_OR_RETURN(value, moved(api, std::move(value), key.second, key.first));
   }
   for (Json& line : *description_) line["noise_seed"] = *noise_;
   return {};
@@ -256,7 +262,7 @@ Status RunInputs::move_all(const Api& api) {
 
 Status RunInputs::carry(const Api& api, const std::string& name, int64_t step, OwnedValue value) {
   if (noise_) {
-    TENSORTAP_ASSIGN_OR_RETURN(value, moved_by_last_bit(api, std::move(value), noise_of(name, step)));
+    TENSORTAP_ASSIGN_OR_RETURN(value, moved(api, std::move(value), name, step));
   }
   carried_[name] = std::move(value);
   return {};

@@ -34,6 +34,7 @@ struct InputOptions {
   IndexUses uses;
   std::string all_from;           // an origin that must hold all inputs, "" = those that are missing are made
   std::optional<uint64_t> noise;  // numbers are moved by their last bit, at random from this seed
+  NarrowReads narrow;             // whose last bit that is, where the model converts an input first
 };
 
 // Inputs of all steps. Immutable once made, except carried values.
@@ -64,6 +65,7 @@ class RunInputs {
 
   static Result<GivenByStep> collect(const InputOptions& options);
   Status move_all(const Api& api);
+  [[nodiscard]] Result<OwnedValue> moved(const Api& api, OwnedValue value, const std::string& name, int64_t step) const;
   [[nodiscard]] uint64_t noise_of(const std::string& name, int64_t step) const;
   Status make_missing(const Api& api, const InputOptions& options, const SymbolSizes& symbols, const ValueInfo& info);
   [[nodiscard]] const abi::Value* value_of(const std::string& name, int64_t step) const;
@@ -76,6 +78,7 @@ class RunInputs {
   std::shared_ptr<Json> description_;  // elsewhere, so that this header needs no definition of Json
   bool any_made_ = false;
   std::optional<uint64_t> noise_;
+  NarrowReads narrow_;
 };
 
 }  // namespace tensortap::onnxruntime

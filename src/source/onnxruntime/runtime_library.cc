@@ -29,9 +29,15 @@ Result<void*> open_library(const std::string& path) {
   return invalid_argument(concat("cannot load ", path, " as a library: ", reason != nullptr ? reason : "unknown reason", ". ", kGetOne));
 }
 
+std::string open_to_others(const std::string& path) {
+  const Status trusted = trusted_code_file(path, "").status();
+  return trusted.code() == StatusCode::kUnsupported ? concat("the runtime was named and is loaded, but ", trusted.message())
+                                                    : std::string();
+}
+
 }  // namespace
 
-Result<std::shared_ptr<const RuntimeLibrary>> RuntimeLibrary::open(const std::string& path) {
+Result<std::shared_ptr<RuntimeLibrary>> RuntimeLibrary::open(const std::string& path) {
   TENSORTAP_ASSIGN_OR_RETURN(void* handle, open_library(path));
   using GetApiBase = const abi::ApiBase*();
   auto* get_api_base = reinterpret_cast<GetApiBase*>(dlsym(handle, "OrtGetApiBase"));
@@ -47,7 +53,7 @@ Result<std::shared_ptr<const RuntimeLibrary>> RuntimeLibrary::open(const std::st
   const Status made = library->api_.call(ort::kCreateEnvWithCustomLogger, &drop_log_line, nullptr, abi::kLogFatal, "tensortap", &env);
   if (!made.ok()) return made.with_context(concat("starting ONNX Runtime ", path));
   library->env_ = library->api_.own(ort::kReleaseEnv, env);
-  return std::shared_ptr<const RuntimeLibrary>(std::move(library));
+  return library;
 }
 
 std::shared_ptr<const RuntimeLibrary> RuntimeLibrary::borrow(const Api& api, const abi::Env* env, std::string version) {
@@ -83,7 +89,10 @@ Result<std::shared_ptr<const RuntimeLibrary>> load_runtime(const std::string& re
       not_found(concat("no ONNX Runtime library found beside tensortap, in VIRTUAL_ENV, by python3 or by the system's loader. ", kGetOne));
   for (const RuntimeCandidate& candidate : candidates) {
     auto library = RuntimeLibrary::open(candidate.path);
-    if (library.ok()) return library;
+    if (library.ok()) {
+      if (candidate.named) (*library)->warning_ = open_to_others(candidate.path);
+      return std::shared_ptr<const RuntimeLibrary>(*std::move(library));
+    }
     last = library.status();
     if (!candidate.origin.empty() && candidate.origin != "system loader") break;  // somebody meant this one: say what is wrong with it
     last = not_found(

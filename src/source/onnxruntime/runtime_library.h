@@ -20,7 +20,7 @@ class RuntimeLibrary {
  public:
   // Errors: kNotFound when there is no such file, kInvalidArgument when it is not a usable ONNX Runtime (not a library, broken, no
   // OrtGetApiBase, older than 1.19); the message says which and what to do.
-  static Result<std::shared_ptr<const RuntimeLibrary>> open(const std::string& path);
+  static Result<std::shared_ptr<RuntimeLibrary>> open(const std::string& path);
 
   // What another part of the process has loaded, with the environment that it made, which must outlive this.
   static std::shared_ptr<const RuntimeLibrary> borrow(const Api& api, const abi::Env* env, std::string version);
@@ -29,13 +29,17 @@ class RuntimeLibrary {
   [[nodiscard]] const abi::Env* env() const { return env_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& version() const { return version_; }  // "1.31.1"
+  // A sentence where the user named this library and other users can change it; "" otherwise.
+  [[nodiscard]] const std::string& warning() const { return warning_; }
 
  private:
+  friend Result<std::shared_ptr<const RuntimeLibrary>> load_runtime(const std::string& requested);
   RuntimeLibrary() = default;
   Api api_;
   Owned<abi::Env> env_;
   std::string path_;
   std::string version_;
+  std::string warning_;
 };
 
 // 31 of "1.31.1"; -1 when this is no release of ONNX Runtime.
@@ -46,7 +50,8 @@ Result<Api> newest_api(const abi::ApiBase& base, const std::string& path);
 
 struct RuntimeCandidate {
   std::string path;    // what dlopen is to be given
-  std::string origin;  // where it was found: "request", "TENSORTAP_ONNXRUNTIME", ...
+  std::string origin;  // where it was found: "runtime", "TENSORTAP_ONNXRUNTIME", ...
+  bool named = false;  // by the user
 };
 
 inline constexpr std::string_view kLibraryName = "libonnxruntime.so";
@@ -57,7 +62,8 @@ std::optional<std::string> library_in(const std::string& folder);
 // Errors: kNotFound when `requested` or TENSORTAP_ONNXRUNTIME names nothing usable.
 Result<std::vector<RuntimeCandidate>> find_runtimes(const std::string& requested);
 
-// The first of find_runtimes() that opens; the message of a failure says where was looked.
+// The first of find_runtimes() that opens; the message of a failure says where was looked. A library that the user named is the user's
+// choice, and is loaded although other users can change it: warning() reports that.
 Result<std::shared_ptr<const RuntimeLibrary>> load_runtime(const std::string& requested);
 
 }  // namespace tensortap::onnxruntime

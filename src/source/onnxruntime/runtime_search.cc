@@ -102,7 +102,7 @@ std::optional<std::string> library_by_python(std::string program) {
 Result<std::vector<RuntimeCandidate>> only(const std::string& path, const std::string& origin) {
   auto found = library_at(path);
   if (!found) return not_found(concat(origin, ": there is no ", kLibraryName, " at ", path));
-  return std::vector<RuntimeCandidate>{{*found, origin}};
+  return std::vector<RuntimeCandidate>{{*found, origin, true}};
 }
 
 }  // namespace
@@ -122,7 +122,8 @@ Result<std::vector<RuntimeCandidate>> find_runtimes(const std::string& requested
   if (auto path = environment_value("TENSORTAP_ONNXRUNTIME")) return only(*path, "TENSORTAP_ONNXRUNTIME");
   std::vector<RuntimeCandidate> candidates;
   auto add = [&](const std::optional<std::string>& path, const char* origin) {
-    if (path && std::ranges::find(candidates, *path, &RuntimeCandidate::path) == candidates.end()) candidates.push_back({*path, origin});
+    if (path && std::ranges::find(candidates, *path, &RuntimeCandidate::path) == candidates.end())
+      candidates.push_back({*path, origin, false});
   };
   add(library_beside_us(), "beside tensortap");
   if (auto prefix = environment_value("VIRTUAL_ENV")) add(library_in_python(*prefix), "VIRTUAL_ENV");
@@ -133,7 +134,7 @@ Result<std::vector<RuntimeCandidate>> find_runtimes(const std::string& requested
   if (candidates.empty()) {
     if (auto home = environment_value("HOME")) add(library_in_python(join_path(*home, ".local")), "HOME");
   }
-  if (candidates.empty()) candidates.push_back({"libonnxruntime.so.1", "system loader"});
+  if (candidates.empty()) candidates.push_back({"libonnxruntime.so.1", "system loader", false});
   return candidates;
 }
 
