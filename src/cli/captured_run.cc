@@ -199,8 +199,11 @@ Result<ExitCode> run_captured(const CapturedRun& run, const FoundProgram& found,
   summary["program"] = join(run.program, " ");
   summary["exit_code"] = end->exit_code;
   if (end->signal != 0) tell_signal(end->signal, summary);
+  Status followed;
+  if (run.afterwards && end->exit_code == 0 && !summary["dump"].is_null()) followed = run.afterwards(summary);
   if (const Status status = report(run, spec, place, summary, terminal); !status.ok()) terminal.error(status.message());
   if (summary["dump"].is_null()) place.give_back();
+  TENSORTAP_RETURN_IF_ERROR(followed);
   return end->exit_code != 0 ? static_cast<ExitCode>(end->exit_code) : verdict(run, summary);
 }
 

@@ -3,9 +3,11 @@
 #ifndef TENSORTAP_CLI_CAPTURED_RUN_H_
 #define TENSORTAP_CLI_CAPTURED_RUN_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "base/json_fwd.h"
 #include "base/status.h"
 #include "cli/child_process.h"
 #include "cli/command.h"
@@ -36,6 +38,8 @@ struct CapturedRun {
   std::string preload;         // the library to preload, "" = the one for torch and ONNX Runtime
   std::string summary;         // the file to write the summary into, "" = none
   Variables variables;         // for the program, on top of our own
+  // Called with the summary of a dump after a program that ended with 0. Its error fails the run, once the summary is printed.
+  std::function<Status(Json& summary)> afterwards;
 };
 
 // Errors: kInvalidArgument where no source could do what the spec asks for.

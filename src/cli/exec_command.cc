@@ -11,6 +11,7 @@
 #include "cli/capture_options.h"
 #include "cli/captured_run.h"
 #include "cli/command.h"
+#include "cli/exec_noise.h"
 #include "registry/registry.h"
 
 namespace tensortap::cli {
@@ -23,6 +24,7 @@ constexpr const char* kNodesNote =
 struct ExecOptions {
   CaptureArguments capture;
   bool idle = false;
+  int64_t noise = 0;  // further runs whose numbers are moved
   CapturedRun run;
 };
 
@@ -45,6 +47,7 @@ Result<CaptureSpec> checked_spec(const ExecOptions& options, const Terminal& ter
   for (const std::string& note : spec.notes) terminal.note(printable(note));
   if (options.run.compile == "inductor-nodes") terminal.note(kNodesNote);
   if (options.idle) TENSORTAP_RETURN_IF_ERROR(make_idle(spec));
+  if (options.noise > 0) TENSORTAP_RETURN_IF_ERROR(check_noise_spec(spec));
   TENSORTAP_RETURN_IF_ERROR(check_for_programs(spec));
   return spec;
 }
@@ -56,6 +59,11 @@ Result<ExitCode> exec(const ExecOptions& options, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, checked_spec(options, terminal));
   run.config_name = config_name(options.capture);
   run.strict = options.capture.options.strict;
+  if (options.noise > 0) {
+    run.afterwards = [&, asked = spec](Json& summary) {
+      return run_program_noise(options.run, found, asked, options.noise, summary, terminal);
+    };
+  }
   return run_captured(run, found, std::move(spec), terminal);
 }
 
@@ -72,13 +80,19 @@ Action declare_exec(CLI::App& app) {
              "How torch.compile is treated: run eagerly, the graph before fusion, as it is (inductor), or with every node reported, which "
              "costs fusion")
       ->group(group);
-  app.add_flag("--idle", options->idle, "Capture nothing until `tensortap set` says what, while the program runs")->group(group);
+  auto* idle =
+      app.add_flag("--idle", options->idle, "Capture nothing until `tensortap set` says what, while the program runs")->group(group);
   app.add_flag("--workers", options->run.workers, "Also capture the worker processes of a DataLoader")->group(group);
   app.add_flag("--no-cache", options->run.no_cache, "Measure memory again that no operator wrote, for programs that write it past torch")
       ->group(group);
   app.add_flag("--no-build", options->run.no_build, "Do not compile an adapter that is missing: say how, and start nothing")->group(group);
   app.add_flag("--no-torch", options->run.no_torch,
                "The program does not use torch: start it without an adapter for the torch of its Python")
+      ->group(group);
+  app.add_option("--noise", options->noise, "Then run it this many more times, its numbers moved by their last bit, for compare")
+      ->type_name("N")
+      ->check(in_range(1, kMostNoise))
+      ->excludes(idle)
       ->group(group);
   app.add_option("--summary", options->run.summary, "Write the summary as JSON into this file")
       ->type_name(kFile)
