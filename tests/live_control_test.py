@@ -211,12 +211,13 @@ def test_an_idle_session_of_onnx_runtime_is_captured_from_the_next_run_on(tmp_pa
 
 
 def test_changes_that_are_asked_for_before_a_step_begins_are_all_taken(tmp_path: Path) -> None:
-    pause = '    while step == 3 and not os.path.exists("go"):\n        time.sleep(0.05)\n    y = session'
+    pause = '    while step == 3 and not os.path.exists("go"):\n        open("paused", "w").close(); time.sleep(0.05)\n    y = session'
     program = inference(tmp_path)
     program.write_text(INFERENCE.replace("    y = session", pause))
     with started(tmp_path, sys.executable, program, options=["--idle"]) as running:
         running.sessions()
-        running.wait_for(2)
+        while not (tmp_path / "paused").exists():
+            time.sleep(0.05)
         for words in (["--types", "Softmax", "--stats"], ["--slots", "both"], ["--steps", "now..+1"]):
             waiting = running.tensortap("set", "dump", *words, "--wait", "0.1")
             assert (waiting.code, waiting.out) == (1, ""), waiting.err
