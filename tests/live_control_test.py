@@ -218,7 +218,7 @@ def test_changes_that_are_asked_for_before_a_step_begins_are_all_taken(tmp_path:
         running.sessions()
         while not (tmp_path / "paused").exists():
             time.sleep(0.05)
-        for words in (["--types", "Softmax", "--stats"], ["--slots", "both"], ["--steps", "now..+1"]):
+        for words in (["--types", "Softmax", "--stats"], ["--slots", "in,out"], ["--steps", "now..+1"]):
             waiting = running.tensortap("set", "dump", *words, "--wait", "0.1")
             assert (waiting.code, waiting.out) == (1, ""), waiting.err
         (tmp_path / "go").touch()

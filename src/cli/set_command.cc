@@ -171,7 +171,7 @@ void add_selection(CLI::App& app, SetOptions& options) {
   add_payload_options(app, options.capture);
   const char* group = "Which tensors";
   add_op_options(app, options.capture);
-  app.add_option("--slots", options.capture.slots, "in, out or both")->type_name("SLOTS")->group(group);
+  app.add_option("--slots", options.capture.slots, "in, out or in,out")->type_name("SLOTS")->group(group);
   app.add_option("--where", options.capture.where, "Keep a record only if this holds; an empty text for every record")
       ->type_name("EXPR")
       ->group(group);
