@@ -213,7 +213,7 @@ Status read_op_debug_mode(Value value, Reading& reading) {
   // A sample is a way to keep less; what is looked for may be anywhere in a tensor.
   if (settings.op_debug_mode != 0 && settings.sample_mode != 0) {
     reading.note(value, concat(settings.op_debug_mode, " looks at whole tensors; \"sample_mode\" has no effect"));
-    settings.sample_mode = 0;
+    if (settings.op_debug_mode == kException && settings.e2e) settings.sample_mode = 0;
   }
   if (settings.op_debug_mode != 0 && settings.dump_mode != 0) {
     reading.note(value, concat(settings.op_debug_mode, " looks at every op; \"dump_mode\" and \"kernels\" have no effect"));
