@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/running_captures.h"
 #include "base/text.h"
 
 namespace tensortap {
 namespace {
 
 constexpr std::string_view kNow = "now";
-constexpr size_t kMostBefore = 100;
 constexpr int64_t kLastStep = std::numeric_limits<int64_t>::max();
 constexpr std::string_view kHowToSteps = "; write steps such as now..+3, now.., 120-140 or all";
 

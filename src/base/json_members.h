@@ -39,6 +39,18 @@ inline uint64_t count_in(const Json& object, const char* key) {
   return value != nullptr && value->is_number_unsigned() ? value->get<uint64_t>() : 0;
 }
 
+// 0 when there is none, or it is no number.
+inline double number_in(const Json& object, const char* key) {
+  const Json* value = member(object, key);
+  return value != nullptr && value->is_number() ? value->get<double>() : 0;
+}
+
+// A copy of the list; an empty one when there is none.
+inline Json list_in(const Json& object, const char* key) {
+  const Json* list = member(object, key);
+  return list != nullptr && list->is_array() ? *list : Json::array();
+}
+
 // The texts of a list; none when there is no list.
 inline std::vector<std::string> strings_in(const Json& object, const char* key) {
   std::vector<std::string> texts;

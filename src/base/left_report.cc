@@ -11,7 +11,7 @@
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/folder.h"
-#include "base/json.h"
+#include "base/json_members.h"
 #include "base/text.h"
 
 namespace tensortap {
@@ -42,8 +42,7 @@ void read_left(const std::string& folder, std::string_view prefix, std::initiali
     if (!left.ok() || !left->is_object()) continue;
     std::vector<std::string> values;
     for (const char* key : keys) {
-      const auto found = left->find(key);
-      if (found != left->end() && found->is_string()) values.push_back(found->template get<std::string>());
+      if (const Json* value = member(*left, key); value != nullptr && value->is_string()) values.push_back(value->get<std::string>());
     }
     if (values.size() == keys.size()) take(values);
   }

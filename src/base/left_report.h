@@ -21,7 +21,7 @@ struct LeftReport {
 // impossible. Returns `finished`.
 Status tell_exec(const Status& finished, const std::string& dump, const std::string& report);
 
-// Leaves the folder of a dump that was begun beside the request of `exec`: programs write dumps by calls of their own, too. Does nothing
+// Leaves the path of a dump that was begun beside the request of `exec`, which lists dumps that programs ask for themselves. Does nothing
 // without `exec`, or where that is impossible.
 void tell_exec_of_dump(const std::string& dump);
 

@@ -2,29 +2,10 @@
 
 #include <algorithm>
 
-#include "base/json.h"
+#include "base/json_members.h"
 #include "base/text.h"
 
 namespace tensortap {
-namespace {
-
-std::vector<std::string> texts_in(const Json& object, const char* key) {
-  std::vector<std::string> texts;
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_array()) return texts;
-  for (const Json& text : *found) {
-    if (text.is_string()) texts.push_back(text.get<std::string>());
-  }
-  return texts;
-}
-
-std::string text_in(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-}  // namespace
-
 std::string other_model_text(const OtherModel& other) {
   std::vector<std::string> names;
   for (const std::string& name : other.running) {
@@ -44,12 +25,10 @@ Json other_models_in_both(const Json& one, const Json& two) {
   Json both = Json::array();
   if (!one.is_array() || !two.is_array()) return both;
   for (const Json& model : one) {
-    if (!model.is_object()) continue;
-    OtherModel other{text_in(model, "name"), text_in(model, "origin"), texts_in(model, "running")};
-    const auto same =
-        std::ranges::find_if(two, [&](const Json& entry) { return entry.is_object() && text_in(entry, "name") == other.name; });
+    OtherModel other{text_in(model, "name"), text_in(model, "origin"), strings_in(model, "running")};
+    const auto same = std::ranges::find_if(two, [&](const Json& entry) { return text_in(entry, "name") == other.name; });
     if (other.name.empty() || same == two.end()) continue;
-    for (std::string& name : texts_in(*same, "running")) {
+    for (std::string& name : strings_in(*same, "running")) {
       if (std::ranges::find(other.running, name) == other.running.end()) other.running.push_back(std::move(name));
     }
     both.push_back(other_model_json(other));

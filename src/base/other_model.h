@@ -22,7 +22,7 @@ std::string other_model_text(const OtherModel& other);
 // The form that run.json has: {"name", "origin", "running", "text"}.
 Json other_model_json(const OtherModel& other);
 
-// Those that are in both lists of run.json's form, each with the running models of both. What is not of that form is left out.
+// Those that are in both lists of run.json's form, each with the running models of both. Skips entries of another form.
 Json other_models_in_both(const Json& one, const Json& two);
 
 }  // namespace tensortap

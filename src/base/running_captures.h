@@ -18,6 +18,7 @@ namespace tensortap {
 
 // In a folder for each session: that of its dump, or, where several share one, a folder kSessionFolder... in kSharedFolder of it.
 inline constexpr std::string_view kSessionFile = "session.json";      // what it is; from the session
+inline constexpr size_t kMostBefore = 100;                            // requests without an answer that a control file holds beside its own
 inline constexpr std::string_view kControlFile = "control.json";      // what is asked of it; from `tensortap set`
 inline constexpr std::string_view kReplyFile = "control_reply.json";  // what became of that; from the session
 inline constexpr std::string_view kSharedFolder = ".tensortap";       //

@@ -170,11 +170,9 @@ const Json* outcome_in(const Json& reply, uint64_t seq) {
 // The requests that the session has not answered yet, without those before them.
 Json unanswered(const RunningSession& session) {
   Json control = read_beside(session, kControlFile);
-  Json requests = Json::array();
-  const Json* const waiting = member(control, "seq");
-  if (waiting == nullptr || !waiting->is_number_unsigned()) return requests;
-  if (outcome_in(read_beside(session, kReplyFile), waiting->get<uint64_t>()) != nullptr) return requests;
-  if (const Json* before = member(control, "before"); before != nullptr && before->is_array()) requests = *before;
+  const uint64_t waiting = count_in(control, "seq");
+  if (waiting == 0 || outcome_in(read_beside(session, kReplyFile), waiting) != nullptr) return Json::array();
+  Json requests = list_in(control, "before");
   control.erase("before");
   requests.push_back(std::move(control));
   return requests;
@@ -230,6 +228,9 @@ Result<std::vector<ControlAnswer>> ask_sessions(const std::vector<RunningSession
     turns.emplace_back(session, until_ns);
     const std::string path = join_path(session.folder, kControlFile);
     control["before"] = unanswered(session);
+    if (control["before"].size() > kMostBefore) {
+      return invalid_argument(fmt::format("{} changes wait for the next step of process {} already", kMostBefore, session.process.number));
+    }
     TENSORTAP_RETURN_IF_ERROR(write_file_atomically(path, to_json_text(control) + "\n"));
   }
   std::vector<ControlAnswer> answers;

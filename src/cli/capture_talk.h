@@ -30,7 +30,7 @@ struct ControlAnswer {
 };
 
 // Asks each of the sessions (members of control.json but "seq"), then waits until that moment for their answers, in the same order. Errors:
-// kIo when a control file cannot be written.
+// kIo when a control file cannot be written; kInvalidArgument where kMostBefore others wait for a step.
 Result<std::vector<ControlAnswer>> ask_sessions(const std::vector<RunningSession>& sessions, const Json& request, int64_t until_ns);
 
 }  // namespace tensortap::cli

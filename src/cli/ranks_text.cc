@@ -24,11 +24,6 @@ namespace {
 
 constexpr size_t kShownExamples = 3;
 
-double number_in(const Json& object, const char* key) {
-  const Json* value = member(object, key);
-  return value != nullptr && value->is_number() ? value->get<double>() : 0;
-}
-
 // "rank 3", "ranks 0-3, 7".
 std::string rank_words(const Json& ranks) {
   const auto numbers = ranks.get<std::vector<int64_t>>();
@@ -308,11 +303,13 @@ void Answers::coverage() {
 }
 
 void Answers::progress() {
+  const std::vector<const Json*> ranks = by_progress(report_);
+  const auto cut = static_cast<uint64_t>(std::ranges::count_if(ranks, [](const Json* rank) { return was_cut(*rank); }));
   std::vector<const Json*> behind;
-  size_t cut = 0;
-  for (const Json* rank : by_progress(report_)) {
-    cut += was_cut(*rank) ? 1 : 0;
-    if (count_in(*rank, "behind") > 0 || is_to_name(*rank, report_)) behind.push_back(rank);
+  for (const Json* rank : ranks) {
+    // Where others were cut off, the one that came least far is named, too.
+    const bool is_first = cut > 0 && rank == ranks.front();
+    if (count_in(*rank, "behind") > 0 || was_cut(*rank) || is_first) behind.push_back(rank);
   }
   const std::string last = member_text(report_.at("steps"), "last");
   if (behind.empty()) return answer("last step", false, last.empty() ? "no steps" : fmt::format("{} in every rank", last));

@@ -14,11 +14,6 @@ namespace {
 
 constexpr uint64_t kLeastUnits = 5;
 
-double nanoseconds_in(const Json& object, const char* key) {
-  const Json* value = member(object, key);
-  return value != nullptr && value->is_number() ? value->get<double>() : 0;
-}
-
 // "30.1 ms".
 std::string time_text(double nanoseconds) {
   if (nanoseconds >= 1e9) return fmt::format("{:.3g} s", nanoseconds / 1e9);
@@ -34,8 +29,8 @@ std::string where_text(const Json& slow) {
   const Json& where = slow.at("where");
   if (!where.is_object()) return fmt::format("rank {}: no op stands out", member_text(slow, "rank"));
   return fmt::format("rank {}: most of it {} {}: {}, where the others need {}", member_text(slow, "rank"),
-                     where.at("before").get<bool>() ? "before" : "in", named_op(where), time_text(nanoseconds_in(where, "own_ns")),
-                     time_text(nanoseconds_in(where, "others_ns")));
+                     where.at("before").get<bool>() ? "before" : "in", named_op(where), time_text(number_in(where, "own_ns")),
+                     time_text(number_in(where, "others_ns")));
 }
 
 // What is known of an end; smaller is named first.
@@ -56,8 +51,8 @@ std::vector<std::string> slow_rank_lines(const Json& durations) {
   for (const Json& one : slow) {
     const std::string since = member_text(one, "since");
     lines[0] += fmt::format("{}rank {}{} needs {:.3g} times as long as the others, {} more{}", lines[0].empty() ? "" : "; ",
-                            member_text(one, "rank"), since.empty() ? "" : " since step " + since, nanoseconds_in(one, "ratio"),
-                            time_text(nanoseconds_in(one, "excess_ns")), own.at("unit") == "step" ? " in each step" : "");
+                            member_text(one, "rank"), since.empty() ? "" : " since step " + since, number_in(one, "ratio"),
+                            time_text(number_in(one, "excess_ns")), own.at("unit") == "step" ? " in each step" : "");
     lines.push_back(where_text(one));
   }
   return lines;
@@ -80,12 +75,6 @@ std::vector<const Json*> by_progress(const Json& report) {
 bool was_cut(const Json& rank) {
   const std::string how = member_text(rank.at("end"), "how");
   return how == "crashed" || how == "failed" || how == "died";
-}
-
-bool is_to_name(const Json& rank, const Json& report) {
-  if (was_cut(rank)) return true;
-  const std::vector<const Json*> ranks = by_progress(report);
-  return ranks.front() == &rank && std::ranges::any_of(ranks, [](const Json* one) { return was_cut(*one); });
 }
 
 std::string end_text(const Json& rank) {

@@ -17,8 +17,6 @@ std::vector<std::string> slow_rank_lines(const Json& durations);
 std::vector<const Json*> by_progress(const Json& report);
 // Whether a rank of "progress" ended before it wanted to.
 bool was_cut(const Json& rank);
-// Whether it was, or, where others were, is the one that came least far.
-bool is_to_name(const Json& rank, const Json& report);
 // "rank 1: died in step 3; its last op is Net.head/addmm (addmm), train.py:12".
 std::string end_text(const Json& rank);
 

@@ -13,12 +13,12 @@
 
 #include "base/spans.h"
 #include "base/text.h"
+#include "compare/sampled_elements.h"
 #include "tensor/number_formats.h"
 
 namespace tensortap {
 namespace {
 
-constexpr uint64_t kSampledElements = 4096;
 constexpr double kNearNorm = 0.03;
 constexpr int64_t kLeastRow = 4;  // elements: shorter ones are the same by chance
 constexpr auto kHeads = std::to_array<int64_t>({256, 192, 160, 128, 112, 96, 80, 64, 48, 40, 32, 24, 20, 16, 12, 8, 4});
@@ -202,25 +202,13 @@ bool is_possible(const Arrangement& arrangement, const TensorDesc& a, const Tens
 }
 
 double sampled_difference(const TensorView& a, const TensorView& b, const Arrangement& arrangement) {
-  constexpr double kFar = std::numeric_limits<double>::infinity();
   const std::optional<Views> views = views_of(arrangement, a.desc, b.desc);
-  if (!views || !is_real_number(a.desc.dtype) || !is_real_number(b.desc.dtype) || !a.is_contiguous() || !b.is_contiguous()) return kFar;
-  const uint64_t count = views->shape.numel().value_or(0);
-  const uint64_t looks = std::min(count, kSampledElements);
-  double squares = 0;
-  double reference = 0;
-  for (uint64_t i = 0; i < looks; ++i) {
-    const auto index = static_cast<uint64_t>(static_cast<double>(i) * static_cast<double>(count) / static_cast<double>(looks));
-    double x = 0;
-    double y = 0;
+  if (!views || !is_real_number(a.desc.dtype) || !is_real_number(b.desc.dtype) || !a.is_contiguous() || !b.is_contiguous())
+    return kFarApart;
+  return sampled_distance(views->shape.numel().value_or(0), [&](uint64_t index, double& x, double& y) {
     to_float64(a.desc.dtype, a.data, views->begin[0] + offset_of(index, views->shape, views->strides[0]), 1, &x);
     to_float64(b.desc.dtype, b.data, views->begin[1] + offset_of(index, views->shape, views->strides[1]), 1, &y);
-    if (!std::isfinite(x) || !std::isfinite(y)) continue;
-    squares += (x - y) * (x - y);
-    reference += y * y;
-  }
-  if (squares == 0) return 0;
-  return reference == 0 ? kFar : std::sqrt(squares / reference);
+  });
 }
 
 Result<Difference> compare_arranged(const TensorView& a, const TensorView& b, const Arrangement& arrangement,

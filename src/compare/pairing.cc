@@ -145,7 +145,7 @@ class Pairer {
   void by_sequence();
   void by_scope();
   void pair_in_scope(const std::vector<ValueId>& a, const std::vector<ValueId>& b);
-  void pair_ends_of_scopes();
+  void pair_ends_of_scopes(bool of_outer, Trust trust);
   using Ends = std::unordered_map<std::string, ValueId>;
   [[nodiscard]] static std::pair<Ends, std::vector<std::string>> ends_of_scopes(const PairingKeys& keys, bool of_outer);
   void by_topology();
@@ -227,13 +227,13 @@ std::pair<Pairer::Ends, std::vector<std::string>> Pairer::ends_of_scopes(const P
 }
 
 // What a module gives out is one value, by whatever ops it was made.
-void Pairer::pair_ends_of_scopes() {
-  const auto [in_a, order] = ends_of_scopes(a_, is_strict_);
-  const Ends in_b = ends_of_scopes(b_, is_strict_).first;
+void Pairer::pair_ends_of_scopes(bool of_outer, Trust trust) {
+  const auto [in_a, order] = ends_of_scopes(a_, of_outer);
+  const Ends in_b = ends_of_scopes(b_, of_outer).first;
   for (const std::string& scope : order) {
     const auto found = in_b.find(scope);
     const ValueId last = in_a.at(scope);
-    if (found != in_b.end() && is_free_a(last) && is_free_b(found->second)) propose(PairRule::kScope, last, found->second, Trust::kValues);
+    if (found != in_b.end() && is_free_a(last) && is_free_b(found->second)) propose(PairRule::kScope, last, found->second, trust);
   }
 }
 
@@ -251,7 +251,7 @@ void Pairer::by_scope() {
   for (const std::string& key : order) {
     if (const auto found = in_b.find(key); found != in_b.end()) pair_in_scope(in_a.at(key), found->second);
   }
-  pair_ends_of_scopes();
+  pair_ends_of_scopes(is_strict_, Trust::kValues);
 }
 
 // A value of B that a value of A may be.
@@ -356,13 +356,7 @@ void Pairer::by_last_node() {
   const auto identity = [](const PairingKeys& keys, ValueId id) { return keys.table().at(id).given ? "" : keys.identity(id); };
   by_single_key(PairRule::kOriginal, original);
   by_single_key(PairRule::kIdentity, identity);
-  const auto [in_a, order] = ends_of_scopes(a_, true);
-  const Ends in_b = ends_of_scopes(b_, true).first;
-  for (const std::string& scope : order) {
-    const auto found = in_b.find(scope);
-    const ValueId last = in_a.at(scope);
-    if (found != in_b.end() && is_free_a(last) && is_free_b(found->second)) propose(PairRule::kScope, last, found->second, Trust::kName);
-  }
+  pair_ends_of_scopes(true, Trust::kName);
 }
 
 // Values of which one of each program has a key, whatever they hold.

@@ -6,12 +6,12 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "compare/sampled_elements.h"
 #include "tensor/number_formats.h"
 
 namespace tensortap {
 namespace {
 
-constexpr uint64_t kSample = 4096;
 constexpr int kMostPermuted = 5;
 
 // [N, C, ...] as [N, C / block, block, ...].
@@ -143,28 +143,14 @@ std::vector<TensorOrder> possible_orders(const OrderedTensor& a, const OrderedTe
 }
 
 double sampled_difference(const OrderedTensor& a, const OrderedTensor& b, const TensorOrder& order) {
-  constexpr double kFar = std::numeric_limits<double>::infinity();
   const TensorDesc& of_a = a.view.desc;
   const TensorDesc& of_b = b.view.desc;
-  if (!is_number(of_a.dtype) || !is_number(of_b.dtype) || !a.view.is_contiguous() || !b.view.is_contiguous()) return kFar;
-  const uint64_t count = of_a.shape.numel().value_or(0);
-  const uint64_t looks = std::min(count, kSample);
+  if (!is_number(of_a.dtype) || !is_number(of_b.dtype) || !a.view.is_contiguous() || !b.view.is_contiguous()) return kFarApart;
   const PlaceInB place(of_a.shape, of_b.shape, order);
-  double squares = 0;
-  double reference = 0;
-  for (uint64_t i = 0; i < looks; ++i) {
-    // Not all in one column: the distance has a part that is no whole number.
-    const auto index = static_cast<uint64_t>(static_cast<double>(i) * static_cast<double>(count) / static_cast<double>(looks));
-    double x = 0;
-    double y = 0;
+  return sampled_distance(of_a.shape.numel().value_or(0), [&](uint64_t index, double& x, double& y) {
     to_float64(of_a.dtype, a.view.data, index, 1, &x);
     to_float64(of_b.dtype, b.view.data, place.of(index), 1, &y);
-    if (!std::isfinite(x) || !std::isfinite(y)) continue;
-    squares += (x - y) * (x - y);
-    reference += y * y;
-  }
-  if (squares == 0) return 0;
-  return reference == 0 ? kFar : std::sqrt(squares / reference);
+  });
 }
 
 Result<Difference> compare_in_order(const OrderedTensor& a, const OrderedTensor& b, const TensorOrder& order, DifferenceOptions options) {

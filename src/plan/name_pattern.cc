@@ -39,4 +39,20 @@ bool NamePattern::matches(const std::string& name) const {
   return ahead_.has_value() ? ahead_->matches(name) : re2::RE2::FullMatch(name, *expression_);
 }
 
+std::string literal_pattern(std::string_view name) {
+  constexpr std::string_view kWithMeaning = ".+*?()[]{}|$";
+  constexpr std::string_view kNotWritten = "^\\\" ";
+  std::string pattern;
+  for (const char letter : name) {
+    if (kNotWritten.find(letter) != std::string_view::npos) {
+      pattern += '.';
+    } else if (kWithMeaning.find(letter) != std::string_view::npos) {
+      pattern += concat("[", std::string(1, letter), "]");
+    } else {
+      pattern += letter;
+    }
+  }
+  return pattern;
+}
+
 }  // namespace tensortap

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <re2/re2.h>
 
@@ -28,6 +29,10 @@ class NamePattern {
   std::unique_ptr<re2::RE2> expression_;
   std::optional<LookaheadPattern> ahead_;  // instead of it
 };
+
+// An expression that matches this name. Characters with a meaning are in brackets, since some readers drop backslashes; '.' replaces
+// characters that cannot be written that way.
+std::string literal_pattern(std::string_view name);
 
 }  // namespace tensortap
 

@@ -4,6 +4,7 @@
 
 #include "base/other_model.h"
 #include "base/text.h"
+#include "plan/name_pattern.h"
 #include "plan/spec_keys.h"
 
 namespace tensortap {
@@ -36,12 +37,8 @@ std::string id_hint(const OpSelector& selector, const std::vector<std::string>& 
 // An entry without a slash or a number is a type in lists of scoped names, whatever an op is called.
 std::string name_as_type_hint(const OpSelector& selector, const KnownWords& known) {
   if (selector.kind != Kind::kScopedType || std::ranges::find(known.names, selector.text) == known.names.end()) return "";
-  std::string pattern;
-  for (const char letter : selector.text) {
-    const bool has_meaning = std::string_view(".+*?()[]{}|$").find(letter) != std::string_view::npos;
-    pattern += has_meaning ? concat("[", std::string(1, letter), "]") : std::string(1, letter);
-  }
-  return concat(" It is the name of an op, and an entry without / and -op is a type: write \"name-regex(", pattern, ")\".");
+  return concat(" It is the name of an op, and an entry without / and -op is a type: write \"name-regex(", literal_pattern(selector.text),
+                ")\".");
 }
 
 std::string hint_for(const OpSelector& selector, KnownWords& known) {

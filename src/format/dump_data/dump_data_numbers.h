@@ -46,8 +46,8 @@ inline constexpr int32_t kFormatFractalNz = 29;
 inline constexpr int32_t kFormatNcdhw = 30;
 inline constexpr int32_t kFormatNdc1hwc0 = 32;
 
-// The order in which an image lies that nobody put into another one: NCHW of four dimensions, NCDHW of five; ND of other tensors and of
-// those without floating-point elements.
+// The order of an image in its usual order: NCHW of four dimensions, NCDHW of five; ND of other tensors and of those without floating-point
+// elements.
 int32_t image_format(const TensorDesc& desc);
 
 // "NCHW"; "" for a number that is not known.

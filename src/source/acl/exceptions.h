@@ -16,7 +16,7 @@ namespace tensortap::acl_source {
 struct FailedOpFacts {
   std::string name;
   std::vector<aclTensorDesc> inputs;
-  std::vector<aclTensorDesc> outputs;  // that it would have made; what is not known of one is undefined
+  std::vector<aclTensorDesc> outputs;  // that it would have made; undefined where the graph does not describe one
 };
 
 // Thread-safe.

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "base/json.h"
+#include "base/json_members.h"
 #include "base/other_model.h"
 #include "source/acl/dump_config.h"
 #include "source/acl/failure.h"
@@ -24,11 +24,6 @@ OtherModels& other_models() {
   return *others;
 }
 
-Json list_in(const Json& description, const char* key) {
-  const auto found = description.find(key);
-  return found != description.end() && found->is_array() ? *found : Json::array();
-}
-
 }  // namespace
 
 void model_loaded(const DumpRequest& dump, const Json& description) {
@@ -36,8 +31,8 @@ void model_loaded(const DumpRequest& dump, const Json& description) {
   Json others = list_in(description, "other_models");
   std::set<std::string> said_at_the_end;
   for (const Json& other : others) said_at_the_end.insert(text_member(other, "text"));
-  for (const Json& text : list_in(description, "unmatched")) {
-    if (text.is_string() && !said_at_the_end.contains(text.get<std::string>())) warn_once(text.get<std::string>());
+  for (const std::string& text : strings_in(description, "unmatched")) {
+    if (!said_at_the_end.contains(text)) warn_once(text);
   }
   const std::lock_guard lock(other_models().mutex);
   const auto [known, is_first] = other_models().by_dump.try_emplace(dump.timestamp, std::move(others));

@@ -1,4 +1,4 @@
-// What a dump config names and no loaded model has, said on stderr: as a wrong name leaves a dump empty.
+// Names of a dump config that no loaded model has, reported on stderr: a wrong name leaves a dump empty.
 
 #ifndef TENSORTAP_SOURCE_ACL_MISSED_OPS_H_
 #define TENSORTAP_SOURCE_ACL_MISSED_OPS_H_

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/json.h"
+#include "base/json_members.h"
 #include "base/text.h"
 #include "source/onnxruntime/executed_graph.h"
 #include "source/onnxruntime/failure_finder.h"
@@ -138,15 +138,10 @@ Status LoadedModel::open_capture(const tensortap_onnxruntime_model_options& opti
 }
 
 void LoadedModel::add_unmatched(Json& description) const {
-  for (const char* key : {"unmatched", "other_models"}) description[key] = Json::array();
-  if (!session_) return;
-  char* text = tensortap_session_report(session_.get());
+  char* text = session_ ? tensortap_session_report(session_.get()) : nullptr;
   const Json report = text != nullptr ? Json::parse(text, nullptr, false) : Json();
   tensortap_free(text);
-  for (const char* key : {"unmatched", "other_models"}) {
-    const auto found = report.find(key);
-    if (found != report.end() && found->is_array()) description[key] = *found;
-  }
+  for (const char* key : {"unmatched", "other_models"}) description[key] = list_in(report, key);
 }
 
 Json LoadedModel::describe() const {

@@ -148,6 +148,7 @@ CaptureSpec to_spec(Settings settings, const Profile& profile, std::string_view 
   // MindSpore looks at what an op made, never at what it read.
   spec.overflow_ops = OverflowOps::kAll;
   spec.limits.max_triggers = settings.overflow_number;
+  // A sample is a way to keep less; what the other modes look for may be anywhere in a tensor.
   if (settings.sample_mode == 1 && settings.op_debug_mode == 0) spec.sampling.head = settings.sample_num;
   set_steps(settings, spec);
   set_statistics(settings, spec);

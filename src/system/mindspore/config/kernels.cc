@@ -10,8 +10,6 @@
 namespace tensortap::mindspore {
 namespace {
 
-constexpr std::string_view kCharactersWithMeaning = ".+*?()[]{}|$";
-
 constexpr std::string_view kRegexBegin = "name-regex(";
 constexpr size_t kMostKernelNotes = 20;
 constexpr size_t kMostPlaces = 500;  // finding a position reads the text from its beginning
@@ -68,20 +66,6 @@ Result<Kernels> parse_kernels(const SpecValue& list, const KernelRules& rules) {
   return kernels;
 }
 
-// Its reader drops backslashes, so that characters with a meaning stand in brackets.
-std::string kernel_of_name(std::string_view name) {
-  std::string regex = "name-regex(";
-  for (const char letter : name) {
-    const bool no_name = letter == '^' || letter == '\\' || letter == '"' || letter == ' ';
-    if (no_name) {
-      regex += '.';
-    } else if (kCharactersWithMeaning.find(letter) != std::string_view::npos) {
-      regex += concat("[", std::string(1, letter), "]");
-    } else {
-      regex += letter;
-    }
-  }
-  return regex + ")";
-}
+std::string kernel_of_name(std::string_view name) { return concat(kRegexBegin, literal_pattern(name), ")"); }
 
 }  // namespace tensortap::mindspore

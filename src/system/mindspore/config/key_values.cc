@@ -206,14 +206,13 @@ Status read_op_debug_mode(Value value, Reading& reading) {
     return value.error("4 is not for the dump of the graph engine; unset ENABLE_MS_GE_DUMP, use 0 or 3, or leave --profile-strict out");
   }
   settings.op_debug_mode = static_cast<uint64_t>(counts_as);
+  if (settings.op_debug_mode != 0 && settings.sample_mode != 0) {
+    reading.note(value, concat(settings.op_debug_mode, " looks at whole tensors; \"sample_mode\" has no effect"));
+  }
   if (settings.op_debug_mode == kException && settings.e2e) {
     if (settings.iteration != "all") reading.note(value, "4 looks at every iteration; \"iteration\" has no effect");
     settings.iteration = "all";
-  }
-  // A sample is a way to keep less; what is looked for may be anywhere in a tensor.
-  if (settings.op_debug_mode != 0 && settings.sample_mode != 0) {
-    reading.note(value, concat(settings.op_debug_mode, " looks at whole tensors; \"sample_mode\" has no effect"));
-    if (settings.op_debug_mode == kException && settings.e2e) settings.sample_mode = 0;
+    settings.sample_mode = 0;
   }
   if (settings.op_debug_mode != 0 && settings.dump_mode != 0) {
     reading.note(value, concat(settings.op_debug_mode, " looks at every op; \"dump_mode\" and \"kernels\" have no effect"));
