@@ -169,11 +169,8 @@ Json OpRegistry::explain_plan() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> sentences = explain(plan().spec);
   sentences.insert(sentences.end(), matches_.begin(), matches_.end());
-  const std::vector<std::string> unmatched = plan().plan->unmatched();
-  Json json = {{"plan", std::move(sentences)}, {"notes", Json::array()}};
-  for (const std::string& note : plan().plan->notes()) {
-    if (std::ranges::find(unmatched, note) == unmatched.end()) json["notes"].push_back(note);
-  }
+  const auto notes = plan().plan->notes();
+  Json json = {{"plan", std::move(sentences)}, {"notes", std::vector<std::string>(notes.begin(), notes.end())}};
   if (requested_in_vain_.load(std::memory_order_relaxed)) {
     json["notes"].push_back(
         "the program calls set_dump(), which had no effect: it chooses what is captured only with \"dump_mode\": 2 of a MindSpore config, "
@@ -181,7 +178,7 @@ Json OpRegistry::explain_plan() const {
   }
   if (plan().generation > 0)
     json["notes"].push_back(concat("the plan was replaced while the program ran; this one is number ", plan().generation));
-  json["unmatched"] = unmatched;
+  json["unmatched"] = plan().plan->unmatched();
   json["other_models"] = Json::array();
   for (const OtherModel& other : plan().plan->other_models()) json["other_models"].push_back(other_model_json(other));
   return json;

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "cli/member_text.h"
 #include "cli/origin_text.h"
+#include "find/trends.h"
 
 namespace tensortap::cli {
 namespace {
@@ -114,7 +115,7 @@ void print_trends(Terminal& terminal, const Json& report) {
   if (const Json* depth = member(report, "depth"); depth != nullptr) {
     terminal.line(terminal.out_palette().bold(depth_text(*depth)));
   } else if (trends.empty() && count_in(report, "judged") == 0) {
-    terminal.line(fmt::format("nothing to judge: no series has statistics of 8 steps ({})", judged));
+    terminal.line(fmt::format("nothing to judge: no series has statistics of {} steps ({})", kLeastJudged, judged));
   } else if (trends.empty()) {
     terminal.line(terminal.out_palette().green("no trend stands out") + fmt::format(" ({})", judged));
   }

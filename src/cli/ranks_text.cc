@@ -16,6 +16,7 @@
 #include "cli/origin_text.h"
 #include "cli/ranks_times_text.h"
 #include "cli/summary_text.h"
+#include "find/trends.h"
 #include "ranks/rank_job.h"
 #include "ranks/ranks_report.h"
 
@@ -194,7 +195,9 @@ void Answers::gradients() {
 void Answers::trends() {
   const Json& trends = report_.at("trends");
   const std::string_view question = "trends";
-  if (count_in(trends, "judged") == 0) return answer(question, false, "nothing to judge: no series has statistics of 8 steps");
+  if (count_in(trends, "judged") == 0) {
+    return answer(question, false, fmt::format("nothing to judge: no series has statistics of {} steps", kLeastJudged));
+  }
   if (!found("trends")) return answer(question, false, "none stands out");
   const auto count = [&](const char* sort) { return count_in(trends.at(sort), "count"); };
   answer(question, true, fmt::format("{} in all ranks, {} in some, {} in one", count("in_all"), count("in_some"), count("in_one")));

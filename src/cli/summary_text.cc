@@ -235,7 +235,9 @@ std::string summary_text(const Json& report, const Palette& palette) {
   }
   if (unmatched.size() > kMostUnmatched)
     lines.add(News::kMissing, "unmatched", fmt::format("and {} more", unmatched.size() - kMostUnmatched));
-  for (const std::string& note : strings_in(report, "notes")) lines.add(News::kRemark, "note", printable(note));
+  for (const std::string& note : strings_in(report, "notes")) {
+    if (std::ranges::find(unmatched, note) == unmatched.end()) lines.add(News::kRemark, "note", printable(note));
+  }
   return lines.text();
 }
 

@@ -48,7 +48,7 @@ TEST_F(FindQuestions, WithoutATrendTheExitCodeIs0) {
   const Done done = at("find same --trends");
   EXPECT_EQ(done.code, 0);
   EXPECT_THAT(done.out, HasSubstr("no trend stands out"));
-  EXPECT_THAT(at("find grows --trends --last 5").out, HasSubstr("nothing to judge: no series has statistics of 8 steps"));
+  EXPECT_THAT(at("find grows --trends --last 3").out, HasSubstr("nothing to judge: no series has statistics of 4 steps"));
 }
 
 // M25
