@@ -84,6 +84,7 @@ def write_job(folder: Path, change: Callable[[int, Rows], None] = lambda rank, r
         for name in ("slot_kind", "slot_index", "phase", "call", "dims_count", "shape", "digest_kind", *COUNTS):
             rows[name] = 0
         rows["l2"], rows["absmax"], rows["max"], rows["valid"] = norms[rank].ravel(), 1, 1, ALL_MEASURED
+        rows["numel"] = rows["count"] = 1
         if rank == 2:
             rows["nan"][7 * ops + 4 :] = 6
         change(rank, rows)

@@ -81,8 +81,7 @@ Status DumpComparison::pair() {
   pairing_ = pair_values(keys_a_, keys_b_, judge, options);
   tolerances_ = model_tolerances(keys_a_, keys_b_, pairing_);
   const bool any = std::ranges::any_of(pairing_.pairs, [this](const ValuePair& pair) { return !b_.at(pair.b).given; });
-  const bool no_steps = steps_.pairs.empty() && steps_.alone_a + steps_.alone_b > 0;
-  if (pairing_.pairs.empty() || no_steps || (!any && a_.made() > 0 && b_.made() > 0)) {
+  if (pairing_.pairs.empty() || steps_.none_beside() || (!any && a_.made() > 0 && b_.made() > 0)) {
     return corrupt("nothing that an op of one dump made is in the other: no value could be paired");
   }
   return {};

@@ -34,6 +34,8 @@ struct ChosenSteps {
   // The steps that are compared; nothing where these are all.
   std::optional<std::set<int64_t>> only_a;
   std::optional<std::set<int64_t>> only_b;
+  // There are steps, and none of A stands beside one of B.
+  [[nodiscard]] bool none_beside() const { return pairs.empty() && alone_a + alone_b > 0; }
 };
 
 // `asked` are pairs of a person: these that are there; without any, by token ids where numbers do not fit (step_ids.h), else equal numbers,

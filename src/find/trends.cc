@@ -11,6 +11,7 @@
 #include "base/spans.h"
 #include "find/last_slope.h"
 #include "find/nonfinite_origins.h"
+#include "find/op_semantics.h"
 #include "find/record_roles.h"
 #include "find/robust_line.h"
 #include "find/series_levels.h"
@@ -212,6 +213,7 @@ bool is_known(const StepPoint& point) {
 class Trends {
  public:
   explicit Trends(const DumpIndex& dump) : dump_(dump), roles_(dump), trained_(dump, roles_.facts()) {
+    for (const OpInfo& op : dump.ops()) computes_.push_back(!only_moves(op.type) && !makes_constants(op.type));
     for (const RecordRow& record : dump.rows()) has_outputs_ = has_outputs_ || record.slot_kind != static_cast<uint8_t>(SlotKind::kInput);
   }
 
@@ -290,10 +292,12 @@ class Trends {
     }
     report_.harmless = static_cast<uint64_t>(std::ranges::count(harmed, false));
   }
-  // What an op read is judged where its producer wrote it.
+  // What an op read is judged where its producer wrote it. A view shows memory that nothing may have been written to yet, and what was
+  // written is judged where it was computed.
   [[nodiscard]] bool is_judged(const RecordRow& record) const {
     if (!is_floating(static_cast<DType>(record.dtype)) || record.numel == 0) return false;
-    return record.slot_kind != static_cast<uint8_t>(SlotKind::kInput) || !has_outputs_ || roles_.facts().is_parameter(record);
+    if (!has_outputs_ || roles_.facts().is_parameter(record)) return true;
+    return record.slot_kind != static_cast<uint8_t>(SlotKind::kInput) && computes_[record.op];
   }
   int64_t first_step(std::span<const SeriesEntry> entries, uint64_t last) {
     std::vector<int64_t> steps;
@@ -325,6 +329,7 @@ class Trends {
   const RecordRoles roles_;
   const TrainedWeights trained_;
   SeriesLevels levels_;
+  std::vector<bool> computes_;  // by op
   bool has_outputs_ = false;
   TrendReport report_;
   std::vector<std::pair<uint64_t, size_t>> endings_;  // of series that end with NaN or Inf: number of the series, row

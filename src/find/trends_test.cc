@@ -337,6 +337,18 @@ TEST(Trends, AStepUnlikeItsNeighboursIsASpike) {
   EXPECT_EQ(report.trends[0].to, 64);
 }
 
+// The memory of a buffer holds whatever was there before it is filled; a view of it is no value that an op made.
+TEST(Trends, WhatOnlyShowsOrAllocatesMemoryIsNotJudged) {
+  const auto garbage = [](int64_t step) { return step == 17 ? 4096.0 : std::exp2(double(step)); };
+  SeriesDump dump;
+  dump.add_steps(dump.op("buffer", "empty_like"), 0, 30, garbage);
+  dump.add_steps(dump.op("shown", "view"), 0, 30, garbage);
+  const OpId sum = dump.op("sum", "add");
+  dump.add_steps(sum, 0, 30, steady);
+  EXPECT_EQ(find_trends(dump).judged, 1U);
+  EXPECT_THAT(find_trends(dump).trends, IsEmpty());
+}
+
 TEST(Trends, AreInTheOrderOfKindAndEvidence) {
   SeriesDump dump;
   for (const double slope : {0.6, 0.9, 0.7}) {

@@ -118,7 +118,7 @@ Json ApartRanks::report() const {
   const double least = means.empty() ? 0 : std::max({kFarMean * usual, usual + kFar * median_of(spread), kLeastDistance});
   std::vector<uint32_t> places;
   for (uint32_t place = 0; place < sums_.size(); ++place) {
-    if (sums_[place].values > 0 && sums_[place].mean() > least) places.push_back(place);
+    if (sums_[place].values > 0 && sums_[place].mean() > least && lasts(place)) places.push_back(place);
   }
   std::ranges::stable_sort(places, [this](uint32_t a, uint32_t b) { return sums_[a].mean() > sums_[b].mean(); });
   for (const uint32_t place : places) apart.push_back(rank_json(place));

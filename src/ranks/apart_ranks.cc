@@ -10,6 +10,24 @@ namespace {
 
 constexpr size_t kLeastRanks = 3;
 
+// How many times the median step of the other ranks so many steps in a row have to be. Between ranks that compute the same of batches of
+// their own, the logarithm of a step's distance spreads by about 1.2.
+struct Run {
+  size_t steps;
+  double times;
+};
+constexpr Run kRuns[] = {{1, 50}, {2, 20}, {3, 6}, {8, 3}};
+
+size_t longest_run(std::span<const double> values, double above) {
+  size_t longest = 0;
+  size_t now = 0;
+  for (const double value : values) {
+    now = value > above ? now + 1 : 0;
+    longest = std::max(longest, now);
+  }
+  return longest;
+}
+
 }  // namespace
 
 std::vector<double> distances_from_median(std::span<const RankCell> cells) {
@@ -25,7 +43,10 @@ std::vector<double> distances_from_median(std::span<const RankCell> cells) {
 }
 
 ApartRanks::ApartRanks(const RankJob& job)
-    : job_(job), sums_(job.ranks().size()), streaks_(job.ranks().size() < kLeastRanks ? 0 : job.ranks().size() * job.ops().size()) {}
+    : job_(job),
+      sums_(job.ranks().size()),
+      of_steps_(job.ranks().size()),
+      streaks_(job.ranks().size() < kLeastRanks ? 0 : job.ranks().size() * job.ops().size()) {}
 
 void ApartRanks::follow(Streak& streak, uint32_t step, bool far) {
   if (streak.last != step) {
@@ -42,11 +63,21 @@ void ApartRanks::add(std::span<const RankCell> cells, std::span<const double> di
   const double usual = std::max(kFar * median_of({distances.begin(), distances.end()}), kLeastDistance);
   ++judged_;
   for (size_t i = 0; i < distances.size(); ++i) {
-    Sum& sum = sums_[cells[i].place];
-    sum.distances += distances[i];
-    ++sum.values;
+    sums_[cells[i].place].add(distances[i]);
+    of_steps_[cells[i].place][cells[i].key.step].add(distances[i]);
     follow(streaks_[cells[i].place * job_.ops().size() + cells[i].key.job_op], cells[i].key.step, distances[i] > usual);
   }
+}
+
+bool ApartRanks::lasts(uint32_t place) const {
+  std::vector<double> others;
+  std::vector<double> own;
+  for (uint32_t one = 0; one < of_steps_.size(); ++one) {
+    for (const auto& [step, sum] : of_steps_[one]) (one == place ? own : others).push_back(sum.mean());
+  }
+  if (others.empty()) return false;
+  const double usual = std::max(median_of(std::move(others)), kLeastDistance);
+  return std::ranges::any_of(kRuns, [&](const Run& run) { return longest_run(own, run.times * usual) >= run.steps; });
 }
 
 }  // namespace tensortap

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -17,8 +18,9 @@ namespace tensortap {
 // shape; nothing where they do not.
 std::vector<double> distances_from_median(std::span<const RankCell> cells);
 
-// A rank is apart when the mean of its distances is far above what is usual among the ranks. It began at the first op, in the order of the
-// job, that was far from the others in every step from then on.
+// A rank is apart when the mean of its distances is far above what is usual among the ranks, and was so in steps that follow each other:
+// all values of a step come from one batch, so that one step is one observation. It began at the first op, in the order of the job, that
+// was far from the others in every step from then on.
 class ApartRanks {
  public:
   explicit ApartRanks(const RankJob& job);
@@ -43,14 +45,21 @@ class ApartRanks {
   struct Sum {
     double distances = 0;
     uint64_t values = 0;
+    void add(double distance) {
+      distances += distance;
+      ++values;
+    }
     [[nodiscard]] double mean() const { return values == 0 ? 0 : distances / static_cast<double>(values); }
   };
   static void follow(Streak& streak, uint32_t step, bool far);
   [[nodiscard]] Json rank_json(uint32_t place) const;
+  // Whether steps in a row are farther than chance makes those of a rank whose batches are others.
+  [[nodiscard]] bool lasts(uint32_t place) const;
 
   const RankJob& job_;
-  std::vector<Sum> sums_;        // by place
-  std::vector<Streak> streaks_;  // by place and op
+  std::vector<Sum> sums_;                          // by place
+  std::vector<std::map<uint32_t, Sum>> of_steps_;  // by place: by step
+  std::vector<Streak> streaks_;                    // by place and op
   uint64_t judged_ = 0;
 };
 
