@@ -18,6 +18,11 @@ x = torch.randn(4, 8)
 if "functions" in sys.argv:
     print((x @ torch.randn(8, 3)).relu().sum())
     raise SystemExit(int("fails" in sys.argv))
+if "names" in sys.argv:
+    class Scaled(nn.Module):
+        def forward(self, x, scale): return x * scale["of"]
+    print(Scaled()(x=x, scale={"of": torch.full((8,), 1.5)}).sum())
+    raise SystemExit
 model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Dropout(0.5), nn.Linear(16, 3))
 optimizer = torch.optim.SGD(model.parameters(), 0.1)
 for step in range(2):
@@ -43,6 +48,15 @@ def test_noise_moves_weights_and_inputs_and_nothing_else(tmp_path: Path) -> None
     assert all(np.array_equal(plain[name], moved[name]) for name in masks)
     compared = tensortap.compare(tmp_path / "dump", tmp_path / "dump/noise1")
     assert compared.summary["noise_dumps"] >= 1
+
+
+def test_arguments_with_names_are_moved(tmp_path: Path) -> None:
+    done = capture(tmp_path, NET, "names", options=["--full", "--slots", "in,out", "--noise", "1"])
+    assert done.code == 0, done.err
+    plain, moved = (tensortap.open(tmp_path / "dump" / name) for name in ("", "noise1"))
+    for slot in ("in0", "in1"):
+        before, after = (dump[f"Scaled/mul:{slot}"].view(np.int32) for dump in (plain, moved))
+        assert set(np.abs(before - after).flat) == {1}, slot
 
 
 @each_row(

@@ -81,7 +81,10 @@ class DumpCopy {
                                      " records have values and no file of their own in the tree, which has them as what ops read"));
     }
     if (!kept.ok()) {
-      report_.notes.push_back(concat("names and statistics of this dump do not come back when the tree is read: ", kept.message()));
+      const auto unfiled = std::ranges::count_if(kept_, [](const KeptRecord& one) { return !one.filed; });
+      const std::string gone = unfiled == 0 ? "" : concat(", and ", unfiled, " of ", kept_.size(), " records have no row in it");
+      report_.notes.push_back(
+          concat("names and statistics of this dump do not come back when the tree is read", gone, ": ", kept.message()));
     } else if (!beside_.empty()) {
       report_.notes.push_back(concat(beside_.size(), " of ", kept_.size(), " records have no values and no file in the tree; ",
                                      kOriginFolder, " keeps their descriptions and statistics"));

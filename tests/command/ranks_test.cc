@@ -86,6 +86,20 @@ TEST_F(Ranks, ARankThatDriftsIsNamedWithTheOpAndTheStep) {
   EXPECT_THAT(ranks().out, HasSubstr("; since step 4, b (Mul)\n"));
 }
 
+// All values of a step come from one batch: single steps that are far show a batch, not a rank.
+TEST_F(Ranks, ARankWithTwoOddBatchesIsNotApart) {
+  make([](int rank, MadeRank& made) {
+    for (int64_t step = 0; step < 10; ++step) {
+      const bool is_odd = rank == 3 && step % 4 == 2;
+      for (const size_t op : {0, 1})
+        at(made, op, step).stats.l2 *= std::exp(0.1 * double((rank * 7 + step * 3) % 5 - 2)) * (is_odd ? 8 : 1);
+    }
+  });
+  const Json report = ranks("--json").object();
+  EXPECT_GT(report["apart"]["distances"][3]["distance"], report["apart"]["usual"].get<double>() * 3);
+  EXPECT_EQ(report["apart"]["ranks"], Json::array());
+}
+
 TEST_F(Ranks, AWeightThatDivergesIsNoReplicaAnyMore) {
   make([](int rank, MadeRank& made) {
     for (int64_t step = 7; rank == 1 && step < 10; ++step) at(made, 2, step).stats.l2 += 1e-6;

@@ -10,6 +10,7 @@ import atexit
 import ctypes
 import json
 import os
+import sys
 import threading
 from typing import Any
 
@@ -86,6 +87,8 @@ class Mover:
                 self.move(tensor, True)
         if depth == 0:
             self.move_all(arguments)
+            # A hook of all modules is not given the arguments with names; the call that runs it has them.
+            self.move_all(sys._getframe(1).f_locals.get("kwargs"))
 
     def after(self, module: Any, arguments: Any, result: Any) -> None:
         """Note the end of a call, also of one that failed."""
