@@ -308,7 +308,9 @@ Result<ExitCode> compare_part(const CompareOptions& options, const ComparedPart&
   if (comparison.steps().by_order) {
     terminal.note("no step is in both dumps: they stand beside each other in their order (--steps says otherwise)");
   }
-  const ExitCode code = dumps.code_of(exit_code_of(comparison.summary(), terminal));
+  ExitCode code = dumps.code_of(exit_code_of(comparison.summary(), terminal));
+  const bool ended_early = !summary["summary"]["ended_early_a"].is_null() || !summary["summary"]["ended_early_b"].is_null();
+  if (ended_early && code == ExitCode::kFine) code = ExitCode::kFailed;
   if (kept != nullptr) TENSORTAP_RETURN_IF_ERROR(report_part(options, part, *std::move(a), *std::move(b), std::move(kept), terminal));
   return code;
 }

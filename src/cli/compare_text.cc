@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/member_text.h"
 #include "cli/table.h"
+#include "compare/early_end.h"
 
 namespace tensortap::cli {
 namespace {
@@ -218,20 +219,7 @@ class Printer {
 
   // What came later is in one dump only.
   void print_early_end(std::string_view side, const Json& end) {
-    if (end.is_null()) return;
-    const Json* op = member(end, "op");
-    std::string text;
-    if (op != nullptr) {
-      const Json* step = member(end, "step");
-      text = fmt::format("{}: op {} ({}) failed{}: {}", side, member_text(end, "op"), member_text(end, "type"),
-                         step == nullptr ? "" : fmt::format(" in step {}", step->dump()), member_text(end, "error"));
-    } else {
-      text = fmt::format("{}: {}", side, member_text(end, "error"));
-      if (member(end, "last_op") != nullptr) {
-        text += fmt::format("; the last record is of {} in step {}", member_text(end, "last_op"), member_text(end, "last_step"));
-      }
-    }
-    line("ended early", terminal_.out_palette().yellow(text));
+    if (!end.is_null()) line("ended early", terminal_.out_palette().yellow(fmt::format("{}: {}", side, printable(early_end_text(end)))));
   }
 
   void print_verdict() {
@@ -258,6 +246,8 @@ class Printer {
       line("verdict", palette.red("nothing was comparable"));
     } else if (number(summary_.at("results_a"), "open") + number(summary_.at("results_b"), "open") > 0) {
       line("verdict", palette.yellow("unknown: what could be compared agrees, but results have no partner"));
+    } else if (!summary_.at("ended_early_a").is_null() || !summary_.at("ended_early_b").is_null()) {
+      line("verdict", palette.yellow("unknown: what ran before the early end agrees"));
     } else if (const uint64_t unknown = number(verdicts, kNot) + number(given, kNot); unknown > 0) {
       line("verdict", palette.yellow(fmt::format("nothing that could be compared differs beyond the tolerance; {} of {} records could not",
                                                  unknown, number(summary_, "records"))));

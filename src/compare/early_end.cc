@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/json_members.h"
+#include "base/text.h"
 #include "query/failed_op.h"
 
 namespace tensortap {
@@ -43,6 +44,17 @@ Json early_end_json(const DumpIndex& dump) {
     json["last_step"] = last->step;
   }
   return json;
+}
+
+std::string early_end_text(const Json& end) {
+  const std::string error = text_in(end, "error");
+  const Json* step = member(end, "step");
+  if (const std::string op = text_in(end, "op"); !op.empty()) {
+    const std::string when = step == nullptr || step->is_null() ? "" : concat(" in step ", step->dump());
+    return concat("op ", op, " (", text_in(end, "type"), ") failed", when, ": ", error);
+  }
+  const std::string last = text_in(end, "last_op");
+  return last.empty() ? error : concat(error, "; the last record is of ", last, " in step ", end.at("last_step").dump());
 }
 
 }  // namespace tensortap

@@ -3,6 +3,8 @@
 #ifndef TENSORTAP_COMPARE_EARLY_END_H_
 #define TENSORTAP_COMPARE_EARLY_END_H_
 
+#include <string>
+
 #include "base/json_fwd.h"
 #include "trace/dump_index.h"
 
@@ -11,6 +13,9 @@ namespace tensortap {
 // Null where the capture came to its end without an op that failed, or where the dump does not tell. Otherwise {"op", "type", "step",
 // "error"}: of the op that failed, or null but for "error" where none is known; and {"last_op", "last_step"} of the last record, or null.
 Json early_end_json(const DumpIndex& dump);
+
+// "op add_1 (Add) failed in step 0: ..." of such an object.
+std::string early_end_text(const Json& end);
 
 }  // namespace tensortap
 

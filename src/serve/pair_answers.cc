@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "compare/comparison_json.h"
 #include "compare/culprit_text.h"
+#include "compare/early_end.h"
 #include "query/op_facts.h"
 #include "serve/elements.h"
 #include "serve/pair_elements.h"
@@ -203,6 +204,9 @@ Json comparison_sentences(const ServedComparison& comparison) {
     separator = ", ";
   }
   add(text + ".", summary.differing() > 0 ? "#pairs?only=differing" : "#pairs");
+  for (const auto& [side, dump] : {std::pair("A", &pairs.comparison().a()), std::pair("B", &pairs.comparison().b())}) {
+    if (const Json end = early_end_json(*dump); !end.is_null()) add(concat(side, " ended early: ", early_end_text(end), "."), "#pairs");
+  }
   return list;
 }
 

@@ -97,6 +97,10 @@ TEST_F(Compare, ARunThatEndedEarlyIsNamedWithItsOp) {
   EXPECT_EQ(answer["ended_early_a"], nullptr);
   EXPECT_EQ(answer["ended_early_b"]["op"], "add_1");
   EXPECT_EQ(answer["ended_early_b"]["step"], 0);
+  // What both computed before they failed is equal, and says nothing of what they would have computed.
+  const Done both = at("compare cut cut");
+  EXPECT_EQ(both.code, 3);
+  EXPECT_THAT(both.out, AllOf(HasSubstr("unknown: what ran before the early end agrees"), HasSubstr("early B: op add_1")));
   std::filesystem::remove(path("cut/run.json"));
   EXPECT_THAT(at("compare cut whole").out, HasSubstr("ended early A: the capture did not come to its end; the last record is of "));
 }
