@@ -271,6 +271,9 @@ def test_a_graph_that_is_compiled_ahead_of_time_stays_what_it_is(tmp_path: Path)
         done = captured(tmp_path / route, AHEAD, "--compile", route)
         assert done.out.splitlines() == expected, route
         assert "fused" in json.dumps(done.dump.run["ops"]["not_captured"]), route
+    found = tensortap("find", tmp_path / "inductor/dump")
+    assert found.out.splitlines()[0] == "no NaN and no Inf in what was captured", found.out
+    assert "fused" in found.out.splitlines()[1]
     folder = tmp_path / "inductor"
     (folder / "dump").rename(folder / "first")
     done = capture(folder, LOADS)

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/clock.h"
+#include "base/coverage_reasons.h"
 #include "base/job_rank.h"
 #include "base/json.h"
 #include "base/json_members.h"
@@ -61,19 +62,19 @@ struct Counted {
 
 // Why an op has no event at all. Sources leave out what runs in a step that is not captured.
 std::string reason_of_silence(uint64_t steps_seen, uint64_t steps_captured) {
-  if (steps_seen > 0 && steps_captured == 0) return "not run in any step that was asked for";
-  return steps_seen > steps_captured ? "not run in any captured step" : "never ran";
+  if (steps_seen > 0 && steps_captured == 0) return std::string(kReasonNoStep);
+  return std::string(steps_seen > steps_captured ? kReasonNoCapturedStep : kReasonNeverRan);
 }
 
 std::string reason_of(const OpEntry& op, bool on_request, const std::string& silence) {
   if (!op.reasons.empty()) return op.reasons.front();
-  if (on_request && !op.has(kOpRequested)) return "never requested";
+  if (on_request && !op.has(kOpRequested)) return std::string(kReasonNeverRequested);
   if (op.has(kOpFailed)) return "failed";
   if (op.has(kOpDescriptionOnly)) return "description only: no data in host memory";
   if (op.has(kOpLost)) return "lost (see losses)";
   if (op.has(kOpLeftOut)) return "left out by the governor";
   if (op.has(kOpNoTensor)) return "ran without a tensor that was asked for";
-  if (op.has(kOpOutsideSteps)) return "ran only in steps that were not captured";
+  if (op.has(kOpOutsideSteps)) return std::string(kReasonOtherSteps);
   if (op.has(kOpRan)) return "what it made was never told";
   return silence;
 }

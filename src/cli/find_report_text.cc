@@ -87,7 +87,17 @@ void print_other_origins(Terminal& terminal, const Json& report, const Json* tol
 // The answer for a healthy dump.
 std::string_view healthy_text(const Json& report) {
   if (count_in(report, "harmless") > 0) return "no NaN and no Inf in what the program saw";
-  return report.at("origins").empty() ? "no NaN and no Inf" : "no NaN and no Inf, but what is there on purpose";
+  if (!report.at("origins").empty()) return "no NaN and no Inf, but what is there on purpose";
+  return report.at("not_captured").empty() ? "no NaN and no Inf" : "no NaN and no Inf in what was captured";
+}
+
+// What of an answer that clears something was not seen.
+void print_not_captured(Terminal& terminal, const Json& report) {
+  const Json& reasons = report.at("not_captured");
+  for (size_t i = 0; i < std::min(reasons.size(), kShown); ++i) {
+    terminal.line(terminal.out_palette().yellow("not captured: " + reason_text(reasons[i])));
+  }
+  print_more(terminal, reasons.size() - std::min(reasons.size(), kShown));
 }
 
 void print_unknown(Terminal& terminal, const Json& report) {
@@ -190,6 +200,7 @@ void print_find_report(Terminal& terminal, const Json& report, bool all) {
   } else {
     const std::string_view text = healthy_text(report);
     terminal.line(count_in(report, "unknown") > 0 ? std::string(text) : terminal.out_palette().green(text));
+    print_not_captured(terminal, report);
   }
   print_unknown(terminal, report);
   print_other_origins(terminal, report, origin, all);

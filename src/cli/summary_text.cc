@@ -23,20 +23,6 @@ constexpr size_t kMostOfName = 40;
 constexpr size_t kMostUnmatched = 3;
 constexpr size_t kMostShownInputs = 4;
 
-std::string reason_text(const Json& reason) {
-  std::string text = fmt::format("{} {}", count_in(reason, "count"), member_text(reason, "reason"));
-  const Json* examples = member(reason, "examples");
-  if (examples == nullptr || !examples->is_array() || examples->empty() || !examples->front().is_string()) return text;
-  std::vector<std::string> names;
-  for (const Json& example : *examples) {
-    if (example.is_string()) names.push_back(shorten_start(printable(example.get<std::string>()), kMostOfName));
-  }
-  const size_t named = std::min(names.size(), kMostExamples);
-  const bool more = named < count_in(reason, "count");
-  names.resize(named);
-  return fmt::format("{} ({}{})", text, join(names, ", "), more ? ", ..." : "");
-}
-
 // ", unknown of process_4711 (SpawnProcess-1) and 1 more": of processes that did not come to their end.
 std::string unknown_text(const std::vector<std::string>& processes) {
   if (processes.empty()) return {};
@@ -182,6 +168,20 @@ void add_checks(const Json& report, const Palette& palette, Lines& lines) {
 }
 
 }  // namespace
+
+std::string reason_text(const Json& reason) {
+  std::string text = fmt::format("{} {}", count_in(reason, "count"), member_text(reason, "reason"));
+  const Json* examples = member(reason, "examples");
+  if (examples == nullptr || !examples->is_array() || examples->empty() || !examples->front().is_string()) return text;
+  std::vector<std::string> names;
+  for (const Json& example : *examples) {
+    if (example.is_string()) names.push_back(shorten_start(printable(example.get<std::string>()), kMostOfName));
+  }
+  const size_t named = std::min(names.size(), kMostExamples);
+  const bool more = named < count_in(reason, "count");
+  names.resize(named);
+  return fmt::format("{} ({}{})", text, join(names, ", "), more ? ", ..." : "");
+}
 
 std::string failed_losses_text(const Json& report) {
   const Json* losses = member(report, "losses");

@@ -21,6 +21,9 @@ std::string summary_text(const Json& report, const Palette& palette);
 // were given and what nothing can keep are no failures.
 std::string failed_losses_text(const Json& report);
 
+// "2 sequence output (split_1, ...)" of one of the reasons for which ops were not captured or records lost.
+std::string reason_text(const Json& reason);
+
 // "step 0, Div_12 (Div) out0: 1 NaN, 2 +Inf at [0, 3], train.py:41".
 std::string nonfinite_text(const Json& first);
 

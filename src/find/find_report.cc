@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/coverage_reasons.h"
 #include "base/json.h"
+#include "base/json_members.h"
 #include "base/text.h"
 #include "find/find_json.h"
 #include "find/first_to_mend.h"
@@ -60,6 +62,18 @@ Json dead_list(const DumpIndex& dump, size_t limit) {
   return list;
 }
 
+Json ran_unseen_json(const DumpIndex& dump) {
+  Json list = Json::array();
+  const auto manifest = parse_json(dump.manifest(), "the manifest");
+  const Json* ops = manifest.ok() ? member(*manifest, "ops") : nullptr;
+  const Json* reasons = ops == nullptr ? nullptr : member(*ops, "not_captured");
+  if (reasons == nullptr || !reasons->is_array()) return list;
+  for (const Json& one : *reasons) {
+    if (count_in(one, "count") > 0 && ran_unseen(text_in(one, "reason"))) list.push_back(one);
+  }
+  return list;
+}
+
 }  // namespace
 
 Json find_report(const DumpIndex& dump, size_t limit) {
@@ -79,6 +93,7 @@ Json find_report(const DumpIndex& dump, size_t limit) {
   report["unwritten"] = Json::array();
   for (const size_t row : find_unwritten_reads(dump, limit)) report["unwritten"].push_back(unwritten_json(dump, row));
   report["unknown"] = count_unknown(dump);
+  report["not_captured"] = ran_unseen_json(dump);
   report["headroom"] = headroom_lists(dump, limit);
   report["dead_outputs"] = dead_list(dump, limit);
   report["gradients"] = gradients_json(dump, find_gradients(dump));

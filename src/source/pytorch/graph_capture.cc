@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/coverage_reasons.h"
 #include "base/silenced.h"
 #include "source/pytorch/graph_nodes.h"
 #include "source/pytorch/thread_calls.h"
@@ -84,7 +85,7 @@ uint64_t operation_begins(uint32_t number, bool unseen) {
   const CallPlace place = calls->operations.next_call(own_number, capture->steps.round());
   OpIdentity& identity = capture->identities.of_node(key, node->told, place);
   if (unseen && !identity.told.exchange(true, std::memory_order_relaxed)) {
-    tensortap_not_captured(capture->session, identity.id, "module inside of a compiled function: its operators are captured");
+    tensortap_not_captured(capture->session, identity.id, kReasonInsideCompiled.data());
   }
   const size_t before = calls->operations.begin(&identity);
   calls->operations.begins_now(monotonic_ns());
