@@ -68,6 +68,35 @@ std::vector<RowsOfLarger> ways(const Shape& larger, const Shape& smaller) {
   return found;
 }
 
+std::vector<RowsOfLarger> places(const Shape& larger, const Shape& smaller) {
+  std::vector<RowsOfLarger> found;
+  const Dims all = without_ones(larger);
+  const Dims wanted = without_ones(smaller);
+  for (size_t axis = 0; axis < all.size() && all.size() == wanted.size() + 1; ++axis) {
+    Dims rest = all;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(axis));
+    if (rest != wanted) continue;
+    found.push_back({product(first_of(std::span(all), axis)), all[axis], 1, product(after(std::span(all), axis + 1))});
+  }
+  return found;
+}
+
+std::vector<RowsOfLarger> rows_of(Arrangement::Kind kind, const Shape& a, const Shape& b) {
+  const bool a_is_larger = a.numel().value_or(0) > b.numel().value_or(0);
+  const Shape& larger = a_is_larger ? a : b;
+  const Shape& smaller = a_is_larger ? b : a;
+  return kind == Arrangement::Kind::kLastPlace ? places(larger, smaller) : ways(larger, smaller);
+}
+
+std::vector<Arrangement> arrangements(Arrangement::Kind kind, const Shape& a, const Shape& b) {
+  std::vector<Arrangement> all(rows_of(kind, a, b).size());
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    all[i].kind = kind;
+    all[i].number = i;
+  }
+  return all;
+}
+
 // Views of both tensors that stand element by element beside each other, in the order of A.
 struct Views {
   Shape shape;
@@ -77,7 +106,7 @@ struct Views {
 
 std::optional<Views> views_of_rows(const Arrangement& arrangement, const Shape& a, const Shape& b) {
   const bool a_is_larger = a.numel().value_or(0) > b.numel().value_or(0);
-  const std::vector<RowsOfLarger> found = a_is_larger ? ways(a, b) : ways(b, a);
+  const std::vector<RowsOfLarger> found = rows_of(arrangement.kind, a, b);
   if (arrangement.number >= found.size()) return std::nullopt;
   const auto [outer, all, wanted, inner] = found[arrangement.number];
   Views views;
@@ -112,6 +141,7 @@ std::optional<Views> views_of(const Arrangement& arrangement, const TensorDesc& 
   if (dtype_info(a.dtype).bits % 8 != 0 || dtype_info(b.dtype).bits % 8 != 0) return std::nullopt;
   switch (arrangement.kind) {
     case Arrangement::Kind::kLastRows:
+    case Arrangement::Kind::kLastPlace:
       return views_of_rows(arrangement, a.shape, b.shape);
     case Arrangement::Kind::kRotary:
       return views_of_heads(arrangement, a.shape, b.shape);
@@ -160,18 +190,12 @@ bool is_real_number(DType dtype) {
 
 std::string Arrangement::text() const {
   if (kind == Kind::kLastRows) return "last rows";
+  if (kind == Kind::kLastPlace) return "last place";
   return kind == Kind::kRotary ? concat("rotary ", head) : "";
 }
 
-std::vector<Arrangement> last_rows(const Shape& a, const Shape& b) {
-  const bool a_is_larger = a.numel().value_or(0) > b.numel().value_or(0);
-  std::vector<Arrangement> all(a_is_larger ? ways(a, b).size() : ways(b, a).size());
-  for (uint32_t i = 0; i < all.size(); ++i) {
-    all[i].kind = Arrangement::Kind::kLastRows;
-    all[i].number = i;
-  }
-  return all;
-}
+std::vector<Arrangement> last_rows(const Shape& a, const Shape& b) { return arrangements(Arrangement::Kind::kLastRows, a, b); }
+std::vector<Arrangement> last_places(const Shape& a, const Shape& b) { return arrangements(Arrangement::Kind::kLastPlace, a, b); }
 
 std::vector<Arrangement> rotary_orders(const TensorView& a, const TensorView& b) {
   std::vector<Arrangement> all;

@@ -18,20 +18,23 @@ namespace tensortap {
 struct Arrangement {
   enum class Kind : uint8_t {
     kNone,
-    kLastRows,  // the smaller tensor has the last rows of the larger one, or the last row of each sequence
-    kRotary,    // one side has the two channels that are rotated together beside each other, the other one in two halves of a head
+    kLastRows,   // the smaller tensor has the last rows of the larger one, or the last row of each sequence
+    kLastPlace,  // the smaller tensor has the last place of one dimension of the larger: what one more token adds to a cache
+    kRotary,     // one side has the two channels that are rotated together beside each other, the other one in two halves of a head
   };
   Kind kind = Kind::kNone;
-  uint32_t number = 0;      // kLastRows: which of the ways that the shapes allow
+  uint32_t number = 0;      // kLastRows, kLastPlace: which of the ways that the shapes allow
   bool first_axis = false;  // kRotary: of the first dimension, as weights have it; otherwise of the last one
   uint32_t head = 0;        // kRotary: channels of a head
   bool pairs_in_a = false;  // kRotary: A has the pairs
-  // "", "last rows", "rotary 64"
+  // "", "last rows", "last place", "rotary 64"
   [[nodiscard]] std::string text() const;
 };
 
 // Every such way in which the numbers of rows may differ: one dimension that is not the last. Empty for shapes that allow none.
 std::vector<Arrangement> last_rows(const Shape& a, const Shape& b);
+// Every way of kLastPlace, of any dimension and however few elements: only for values that are known to be the same.
+std::vector<Arrangement> last_places(const Shape& a, const Shape& b);
 // Every such way that two real tensors of one shape allow whose channels have equal norms at one place: their order leaves these as they
 // are. Both have data in C order.
 std::vector<Arrangement> rotary_orders(const TensorView& a, const TensorView& b);

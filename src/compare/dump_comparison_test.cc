@@ -298,6 +298,35 @@ TEST(DumpComparison, GoesStepByStepAndCallByCall) {
   EXPECT_EQ(record_name_of(b, chosen.summary().first_outside.row_b), "sum:out0@2");
 }
 
+// After the prompt, a program with a cache computes one token, another one the whole sequence again.
+TEST(DumpComparison, OneMoreTokenStandsBesideTheLastOfTheWholeSequence) {
+  const std::vector<float> prompt = numbers(12, 1);
+  const std::vector<float> whole = numbers(15, 2);
+  for (const float factor : {1.0F, 1.3F}) {
+    MadeDump cached;
+    MadeDump again;
+    for (MadeDump* one : {&cached, &again}) {
+      one->op("ids", "Neg");
+      one->gives(0, prompt, Shape({1, 4, 3}), {});
+    }
+    cached.gives(0, scaled({whole.end() - 3, whole.end()}, factor), Shape({1, 1, 3}), {.call = 1});
+    again.gives(0, whole, Shape({1, 5, 3}), {.call = 1});
+    const Compared compared(cached, again);
+    EXPECT_EQ(compared.verdicts.at("ids:out0#1"), factor == 1 ? "equal" : "not comparable");
+    EXPECT_EQ(compared.summary().outside(), factor != 1);
+  }
+  // Two tokens fewer are no decoding.
+  MadeDump fewer;
+  MadeDump all;
+  for (MadeDump* one : {&fewer, &all}) {
+    one->op("cache", "Neg");
+    one->gives(0, prompt, Shape({1, 4, 3}), {});
+  }
+  fewer.gives(0, {whole.begin() + 3, whole.end()}, Shape({1, 4, 3}), {.call = 1});
+  all.gives(0, whole, Shape({1, 5, 3}), {.call = 1});
+  EXPECT_TRUE(Compared(fewer, all).summary().outside());
+}
+
 TEST(DumpComparison, FollowsMemoryWhereADumpSaysWhichItIs) {
   // The op "twice" runs twice; what it read the second time is what it made the first time.
   const auto make = [](MadeDump& dump, float first, float second) {

@@ -95,6 +95,20 @@ RowDifference compare_rows(const DumpIndex& a, uint32_t row_a, const DumpIndex& 
   return answer;
 }
 
+std::optional<Difference> compare_last_place(const DumpIndex& a, uint32_t row_a, const DumpIndex& b, uint32_t row_b,
+                                             const ToleranceRule& tolerance) {
+  const RecordRow& of_a = a.rows()[row_a];
+  const RecordRow& of_b = b.rows()[row_b];
+  if (kind_of(of_a) != kind_of(of_b) || !has_data(of_a) || !has_data(of_b)) return std::nullopt;
+  const std::vector<Arrangement> ways = last_places(of_a.desc().shape, of_b.desc().shape);
+  if (ways.empty()) return std::nullopt;
+  const Result<RecordData> data_a = a.data(row_a);
+  const Result<RecordData> data_b = b.data(row_b);
+  if (!data_a.ok() || !data_b.ok()) return std::nullopt;
+  std::optional<Acceptance> accepted = nearest_arrangement(data_a->view, data_b->view, ways, tolerance, kClose);
+  return accepted ? std::move(accepted->first) : std::nullopt;
+}
+
 bool ValueJudge::are_of_one_size(ValueId a, ValueId b) const {
   return std::ranges::all_of(alignment_.rows(a_.at(a), b_.at(b)), [this](const Alignment::RowPair& rows) {
     return a_.dump().rows()[rows.first].numel == b_.dump().rows()[rows.second].numel;

@@ -27,6 +27,11 @@ struct RowDifference {
 RowDifference compare_rows(const DumpIndex& a, uint32_t row_a, const DumpIndex& b, uint32_t row_b, const TensorOrder& order,
                            const DifferenceOptions& options);
 
+// Of records of one value that have other numbers of elements: the last place of the larger beside the smaller, where they are close. A
+// program that decodes with a cache computes one token where another one computes the whole sequence again. Nothing otherwise.
+std::optional<Difference> compare_last_place(const DumpIndex& a, uint32_t row_a, const DumpIndex& b, uint32_t row_b,
+                                             const ToleranceRule& tolerance);
+
 // What a pair needs to be accepted.
 enum class Trust : uint8_t {
   kValues,   // values that are close
