@@ -70,7 +70,7 @@ def write_dump(folder: Path, rows: Rows, ops: Sequence[dict[str, Any]], manifest
     (folder / "records.npy").write_bytes((magic + head).ljust(HEADER_SIZE - 1) + b"\n" + rows.tobytes())
     lines = [json.dumps({"id": number, **op}) for number, op in enumerate(ops)]
     (folder / "ops.jsonl").write_text("".join(line + "\n" for line in lines))
-    (folder / "run.json").write_text(json.dumps(manifest or {}))
+    (folder / "run.json").write_text(json.dumps({"records": len(rows), **(manifest or {})}))
     return folder
 
 

@@ -246,6 +246,41 @@ for size in [6, 60, 1000] * 20:
     assert "uninitialised memory" in tensortap("find", done.dump.folder).out
 
 
+LEFT = """
+import torch, warnings
+library = torch.library.Library("left", "DEF")
+for name in ("nothing", "half", "nan"):
+    library.define(f"{name}(Tensor x, Tensor(a!) out) -> ()")
+library.impl("nothing", lambda x, out: None, "CPU")
+library.impl("half", lambda x, out: out.numpy().__setitem__(slice(500), 1.0), "CPU")
+library.impl("nan", lambda x, out: out.numpy().fill(float("nan")), "CPU")
+def memory():
+    given = torch.empty(1000)
+    given.numpy()[100:900] = float("nan")  # what the memory held before, without an operator
+    return given
+x, first, second, third = torch.ones(1000), memory(), memory(), memory()
+torch.ops.left.nothing(x, first)
+torch.ops.left.half(x, second)
+second[:100].sum().item()
+"""
+
+
+def test_what_an_operator_leaves_in_memory_is_not_its_own(tmp_path: Path) -> None:
+    """Neither a warm-up that writes nothing nor the padding behind a result is blamed on the operator that was given the memory."""
+    code, report = found_in(capture(tmp_path, LEFT).dump)
+    assert {(one["chain"][-1]["type"], one["kind"], one["harmless"]) for one in report["origins"]} == {
+        ("left.nothing", "uninitialised memory", True),
+        ("left.half", "uninitialised memory", True),
+    }
+    assert code == 0
+    for read, kind, op in [("second.sum().item()", "uninitialised memory", "left.half"), ("third.sum().item()", "op", "left.nan")]:
+        folder = tmp_path / op
+        folder.mkdir()
+        code, report = found_in(capture(folder, f"{LEFT}torch.ops.left.nan(x, third)\n{read}\n").dump)
+        assert code == 1
+        assert (report["seen"]["kind"], report["seen"]["chain"][-1]["type"]) == (kind, op)
+
+
 PARAMETERS_AND_MASKS = """
 import torch
 class Net(torch.nn.Module):

@@ -30,6 +30,11 @@ extern "C" {
 #define TENSORTAP_TENSOR_OWN_NAME 32u
 #define TENSORTAP_TENSOR_OTHER_NAME 64u
 
+/* Of what an op gave: its NaN and Inf were in the memory before the op, which nothing was written to since it was allocated. */
+#define TENSORTAP_TENSOR_LEFT 0x1000000u
+/* The op ran in compiled code, in which kernels that are no ops read and write between the ops. */
+#define TENSORTAP_TENSOR_IN_COMPILED_CODE 0x2000000u
+
 /* What an engine may ask of such a session. */
 typedef struct tensortap_question {
   uint32_t size;

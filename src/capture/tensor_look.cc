@@ -42,6 +42,8 @@ uint8_t value_flags_of(uint32_t flags) {
   if ((flags & TENSORTAP_TENSOR_PARAMETER) != 0) bits |= kValueParameter;
   if ((flags & TENSORTAP_TENSOR_OWN_NAME) != 0) bits |= kValueOwnName;
   if ((flags & TENSORTAP_TENSOR_OTHER_NAME) != 0) bits |= kValueOtherName;
+  if ((flags & TENSORTAP_TENSOR_LEFT) != 0) bits |= kValueLeft;
+  if ((flags & TENSORTAP_TENSOR_IN_COMPILED_CODE) != 0) bits |= kValueInCompiledCode;
   return bits;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "find/find_report.h"
+#include "find/memory_dump.h"
 #include "find/nonfinite_origins.h"
 #include "stats/stats.h"
 #include "trace/vector_dump_index.h"
@@ -15,71 +16,6 @@ namespace tensortap {
 namespace {
 
 using ::testing::ElementsAre;
-
-struct Memory {
-  uint64_t storage;
-  uint64_t version;
-};
-
-struct Bad {
-  uint64_t nan = 0;
-  uint64_t inf = 0;
-};
-constexpr Bad kFine{};
-constexpr Bad kNan{1, 0};
-constexpr Bad kInfinite{0, 1};
-
-class MemoryDump : public VectorDumpIndex {
- public:
-  OpId op(const std::string& name, const std::string& attributes = "") {
-    OpInfo info;
-    info.name = name;
-    info.type = "aten::" + name;
-    info.attributes = attributes;
-    info.source_location = "/home/me/" + name + ".py:7";
-    return add_op(std::move(info));
-  }
-  // One record of the present execution.
-  size_t record(OpId id, SlotKind kind, uint16_t slot, Memory memory, Bad bad) {
-    RecordRow row;
-    row.op = id;
-    row.step = step;
-    row.call = call;
-    row.phase = static_cast<uint8_t>(phase);
-    row.slot_kind = static_cast<uint8_t>(kind);
-    row.slot_index = slot;
-    row.storage = memory.storage;
-    row.version = memory.version;
-    row.set_desc({DType::kFloat32, {4}});
-    row.stats.valid = kStatFull;
-    row.stats.count = 4;
-    row.stats.nan = bad.nan;
-    row.stats.pos_inf = bad.inf;
-    row.stats.first_nonfinite = bad.nan + bad.inf > 0 ? 2 : -1;
-    return add(row);
-  }
-  struct Value {
-    Memory memory;
-    Bad bad;
-  };
-  // An execution; returns the row of its output.
-  size_t run(OpId id, const std::vector<Value>& read, Memory made, Bad bad) {
-    for (size_t i = 0; i < read.size(); ++i) record(id, SlotKind::kInput, static_cast<uint16_t>(i), read[i].memory, read[i].bad);
-    const size_t row = record(id, SlotKind::kOutput, 0, made, bad);
-    ++call;
-    return row;
-  }
-
-  int64_t step = 0;
-  uint32_t call = 0;
-  Phase phase = Phase::kForward;
-};
-
-std::vector<size_t> chain_rows(const NonFiniteOrigin& origin) {
-  std::vector<size_t> rows;
-  for (const OriginStep& one : origin.chain) rows.push_back(one.row);
-  return rows;
-}
 
 TEST(MemoryWalk, FollowsStoragesThroughViewsAndWritesInPlaceAcrossSteps) {
   MemoryDump dump;
@@ -116,7 +52,7 @@ TEST(MemoryWalk, WhatTheProgramSawCountsNotWhatIsFirstInTime) {
   EXPECT_EQ(report["first_nonfinite"]["op"], "div");
   EXPECT_EQ(report["first_in_time"]["op"], "square");
   EXPECT_EQ(report["seen"]["chain"].front()["record"], "isfinite:in0@5#3");
-  EXPECT_EQ(report["seen"]["chain"].back()["source"], "/home/me/div.py:7");
+  EXPECT_EQ(report["seen"]["chain"].back()["source"], "/programs/div.py:7");
   EXPECT_EQ(report["origins"].size(), 2U);
 }
 
@@ -443,7 +379,7 @@ TEST(MemoryWalk, ABackwardOpNamesItsForwardOp) {
   dump.run(pow, {{{1, 1}, kFine}}, {2, 1}, kInfinite);
   const Json first = find_report(dump, 10)["first_nonfinite"];
   EXPECT_EQ(first["phase"], "backward");
-  EXPECT_EQ(first["forward"], Json({{"op", "rsqrt"}, {"module", "Net.norm"}, {"source", "/home/me/rsqrt.py:7"}}));
+  EXPECT_EQ(first["forward"], Json({{"op", "rsqrt"}, {"module", "Net.norm"}, {"source", "/programs/rsqrt.py:7"}}));
   EXPECT_EQ(first["index"], Json({2}));
 }
 

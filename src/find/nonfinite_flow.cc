@@ -153,6 +153,7 @@ void NonfiniteFlow::find_unread(const std::vector<size_t>& order) {
   for (const size_t row : order) {
     const RecordRow& record = dump_.rows()[row];
     if (!nonfinite_[row] || !is_output(record) || record.slot_index != 0 || taken.contains(row) || is_view(row)) continue;
+    if ((record.value_flags & kValueLeft) != 0) continue;
     const bool for_optimizer = is_of(record, Phase::kUpdate) || (uses_gradients_ && is_of(record, Phase::kBackward));
     const bool replaced = replaced_.contains({record.storage, record.version});
     if (!for_optimizer && !replaced && !facts_.of(record).tests_value) see(row, Sight::kResult);
@@ -189,6 +190,7 @@ void NonfiniteFlow::mark_sources(const Sighting& sighting, std::vector<bool>& ma
     const RecordRow& record = dump_.rows()[row];
     if (is_input(record)) {
       next.push_back(source_of(row));
+      if (const auto carried = lookup_.carried_from(row)) next.push_back(*carried);
       continue;
     }
     const auto found = consumers_.find(RecordLookup::execution_of(record));

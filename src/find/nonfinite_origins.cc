@@ -44,6 +44,7 @@ class Origins {
     return stats && stats->nan > 0;
   }
   [[nodiscard]] bool goes_before(size_t row, size_t one, size_t other) const;
+  size_t source_of(size_t input, OriginStep& step) const;
   [[nodiscard]] OriginStep look_back(size_t row, std::optional<size_t>& next) const;
   [[nodiscard]] bool is_mask(size_t row) const;
   [[nodiscard]] bool is_meant(const OriginStep& last) const;
@@ -79,6 +80,14 @@ bool Origins::goes_before(size_t row, size_t one, size_t other) const {
   return record(one).sequence < record(other).sequence;
 }
 
+// The output that the NaN or Inf of an input came from, as far as known; else the input.
+size_t Origins::source_of(size_t input, OriginStep& step) const {
+  if (const auto writer = lookup_.writer_of(input)) return *writer;
+  const auto carried = lookup_.carried_from(input);
+  if (carried) step.missing.emplace_back("the fused kernels between");
+  return carried.value_or(input);
+}
+
 // Looks at what the op behind `row` read. `next` is the earliest read record that holds NaN or Inf.
 OriginStep Origins::look_back(size_t row, std::optional<size_t>& next) const {
   OriginStep step;
@@ -87,12 +96,13 @@ OriginStep Origins::look_back(size_t row, std::optional<size_t>& next) const {
   for (const RecordLookup::Read& read : lookup_.reads_of(row)) {
     if (!read.row) {
       step.missing.push_back(read.value);
+      if (!next) next = lookup_.carried_from(row);
       continue;
     }
     step.inputs.push_back(*read.row);
     if (holding_[*read.row] == Holding::kUnknown) step.missing.push_back(read.value);
     if (!nonfinite_[*read.row] || *read.row == row) continue;
-    const size_t source = lookup_.writer_of(*read.row).value_or(*read.row);
+    const size_t source = source_of(*read.row, step);
     if (source != row && (!next || goes_before(row, source, *next))) next = source;
   }
   return step;
@@ -173,6 +183,7 @@ bool Origins::is_wrongly_swallowed(const Sighting& sighting, const NonFiniteOrig
 }
 
 bool Origins::worked_on_uninitialised(const OriginStep& step) const {
+  if ((record(step.row).value_flags & kValueLeft) != 0) return true;
   return std::ranges::any_of(step.inputs, [&](size_t input) { return (record(input).flags & kRecordUnwritten) != 0; });
 }
 
@@ -225,6 +236,7 @@ bool Origins::alarms(const Sighting& sighting, const NonFiniteOrigin& origin, co
       return !meant && !infinities_found && (sighting.by_test || !is_own_value(origin, flow));
     }
     case Sight::kResult:
+      if (origin.kind == OriginKind::kUninitialised && lookup_.is_carried_on(sighting.row)) return false;
       return !meant && !is_own_value(origin, flow) && !(flow.uses_gradients() && end.phase == static_cast<uint8_t>(Phase::kBackward));
     case Sight::kSwallowed:
       return is_wrongly_swallowed(sighting, origin, flow);

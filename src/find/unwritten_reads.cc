@@ -20,7 +20,7 @@ class UnwrittenReads {
     if (!any) return {};
     for (const size_t row : rows_in_time_order(dump_)) {
       const RecordRow& record = dump_.rows()[row];
-      if (record.storage == 0 || record.numel == 0) continue;
+      if (record.storage == 0) continue;
       is_input(record) ? read(row) : made(row);
     }
     return first_of_each_op(limit);
@@ -40,7 +40,7 @@ class UnwrittenReads {
 
   void read(size_t row) {
     const RecordRow& record = dump_.rows()[row];
-    if (facts_.is_overwritten(record) || !(is_unwritten(record) || copies_.contains(content_of(record)))) return;
+    if (record.numel == 0 || facts_.is_overwritten(record) || !(is_unwritten(record) || copies_.contains(content_of(record)))) return;
     suspects_[RecordLookup::execution_of(record)].inputs.push_back(row);
   }
 

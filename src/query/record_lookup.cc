@@ -20,6 +20,9 @@ std::string value_key(const std::string& graph, const std::string& value) { retu
 
 bool is_weight(const OpInfo& op) { return op.type == kInitializerType; }
 
+// As far as its counts say.
+bool holds_nonfinite(const RecordRow& row) { return row.stats.nan + row.stats.pos_inf + row.stats.neg_inf > 0; }
+
 }  // namespace
 
 std::vector<size_t> rows_in_time_order(const DumpIndex& dump) {
@@ -54,7 +57,7 @@ void RecordLookup::add_memory(size_t number) {
   if (is_input) return;
   // A view has the content of what it shows.
   const bool made = writers_.try_emplace({row.storage, row.version}, number).second;
-  if (made && row.stats.nan + row.stats.pos_inf + row.stats.neg_inf > 0) nonfinite_[row.storage].push_back(number);
+  if (made && holds_nonfinite(row)) nonfinite_[row.storage].push_back(number);
 }
 
 std::optional<size_t> RecordLookup::writer_of(size_t number) const {
@@ -63,8 +66,7 @@ std::optional<size_t> RecordLookup::writer_of(size_t number) const {
   if (row.storage == 0) return std::nullopt;
   const auto before = [&](size_t other) { return rows[other].sequence < row.sequence; };
   const auto holds = [&](size_t other) {
-    const TensorStats& stats = rows[other].stats;
-    return (stats.valid & kStatNonFinite) != kStatNonFinite || stats.nan + stats.pos_inf + stats.neg_inf > 0;
+    return (rows[other].stats.valid & kStatNonFinite) != kStatNonFinite || holds_nonfinite(rows[other]);
   };
   const auto found = writers_.find({row.storage, row.version});
   if (found != writers_.end() && before(found->second) && holds(found->second)) return found->second;
@@ -72,6 +74,37 @@ std::optional<size_t> RecordLookup::writer_of(size_t number) const {
   if (left == nonfinite_.end()) return std::nullopt;
   const auto end = std::ranges::partition_point(left->second, before);
   return end == left->second.begin() ? std::nullopt : std::optional(*std::prev(end));
+}
+
+void RecordLookup::add_in_code(size_t number) {
+  const RecordRow& row = dump_.rows()[number];
+  if ((row.value_flags & kValueInCompiledCode) == 0) return;
+  if (!is_input(row)) made_in_code_[row.thread].push_back(number);
+  if (is_input(row) && holds_nonfinite(row) && !facts_.is_overwritten(row)) read_in_code_[code_run_of(row)] = row.sequence;
+}
+
+std::optional<size_t> RecordLookup::carried_from(size_t number) const {
+  const std::span<const RecordRow> rows = dump_.rows();
+  const RecordRow& row = rows[number];
+  const auto made = made_in_code_.find(row.thread);
+  if (made == made_in_code_.end() || !is_input(row) || facts_.of(row).host_filled || writer_of(number)) return std::nullopt;
+  const auto before = [&](size_t other) { return rows[other].sequence < row.sequence; };
+  auto at = std::ranges::partition_point(made->second, before);
+  if (at == made->second.begin()) return std::nullopt;
+  const CodeRun code = code_run_of(rows[*std::prev(at)]);
+  const bool in_code = (row.value_flags & kValueInCompiledCode) != 0;
+  if (in_code ? code != code_run_of(row) : code.step != row.step || code.run != row.run) return std::nullopt;
+  while (at != made->second.begin() && code_run_of(rows[*--at]) == code) {
+    if (holds_nonfinite(rows[*at])) return *at;
+  }
+  return std::nullopt;
+}
+
+bool RecordLookup::is_carried_on(size_t number) const {
+  const RecordRow& row = dump_.rows()[number];
+  if ((row.value_flags & kValueInCompiledCode) == 0) return false;
+  const auto read = read_in_code_.find(code_run_of(row));
+  return read != read_in_code_.end() && read->second > row.sequence;
 }
 
 std::span<const size_t> RecordLookup::inputs_of(size_t row) const {
@@ -96,6 +129,7 @@ RecordLookup::RecordLookup(const DumpIndex& dump, const OpFactsTable& facts) : d
   for (const size_t row : rows_in_time_order(dump)) {
     rows_[slot_key(rows[row].op, static_cast<SlotKind>(rows[row].slot_kind), rows[row].slot_index)].push_back(row);
     add_memory(row);
+    add_in_code(row);
   }
   const std::span<const OpInfo> ops = dump.ops();
   for (OpId id = 0; id < ops.size(); ++id) {

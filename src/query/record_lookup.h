@@ -3,7 +3,9 @@
 #ifndef TENSORTAP_QUERY_RECORD_LOOKUP_H_
 #define TENSORTAP_QUERY_RECORD_LOOKUP_H_
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,6 +40,12 @@ class RecordLookup {
   // elsewhere in the block, of the last one before that left NaN or Inf in it. Nothing when the memory is not known or no op that wrote it
   // was captured.
   [[nodiscard]] std::optional<size_t> writer_of(size_t row) const;
+  // Of an input that holds NaN or Inf and has no writer: the output that they may have come from, by kernels that are no ops. In compiled
+  // code that is the last one of the same run of the code that holds some; of what is read after it, the last one of the code that ran
+  // last on the thread.
+  [[nodiscard]] std::optional<size_t> carried_from(size_t row) const;
+  // Whether ops of compiled code read NaN or Inf after it made this output, in the same run of the code.
+  [[nodiscard]] bool is_carried_on(size_t row) const;
 
   // Rows of what the execution behind `row` read, where records say which memory a tensor was in.
   [[nodiscard]] std::span<const size_t> inputs_of(size_t row) const;
@@ -67,7 +75,17 @@ class RecordLookup {
   static Execution execution_of(const RecordRow& row) { return {row.op, row.call, row.step, row.run, row.phase}; }
 
  private:
+  // The ops of compiled code run once in each run of the code.
+  struct CodeRun {
+    uint32_t thread;
+    uint32_t call;
+    int64_t step;
+    uint64_t run;
+    friend auto operator<=>(const CodeRun&, const CodeRun&) = default;
+  };
+  static CodeRun code_run_of(const RecordRow& row) { return {row.thread, row.call, row.step, row.run}; }
   void add_memory(size_t row);
+  void add_in_code(size_t row);
   [[nodiscard]] std::vector<Read> own_reads(size_t row) const;
   [[nodiscard]] std::optional<size_t> producer_row(const OpInfo& op, const OpInput& input, const RecordRow& reader) const;
   [[nodiscard]] std::optional<size_t> last_before(uint64_t key, const RecordRow& reader) const;
@@ -82,8 +100,10 @@ class RecordLookup {
   bool knows_memory_ = false;
   bool has_inputs_ = false;
   std::unordered_map<Execution, std::vector<size_t>, Hash> inputs_;
-  std::unordered_map<Content, size_t, Hash> writers_;            // the first output of each content
-  std::unordered_map<uint64_t, std::vector<size_t>> nonfinite_;  // outputs that made such content, by storage
+  std::unordered_map<Content, size_t, Hash> writers_;               // the first output of each content
+  std::unordered_map<uint64_t, std::vector<size_t>> nonfinite_;     // outputs that made such content, by storage
+  std::unordered_map<uint32_t, std::vector<size_t>> made_in_code_;  // outputs of compiled code, by thread
+  std::map<CodeRun, uint64_t> read_in_code_;                        // the sequence of the last input that holds NaN or Inf
 };
 
 }  // namespace tensortap

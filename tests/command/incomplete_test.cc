@@ -170,6 +170,18 @@ TEST_F(Incomplete, WhatTheManifestKnowsIsAFinding) {
   EXPECT_EQ(at("find damaged --json").object().at("first_nonfinite").at("told_by"), "run.json");
 }
 
+TEST_F(Incomplete, AManifestThatSaysNothingClearsNothing) {
+  for (const char* manifest : {"{}", "[]", "null", R"({"complete": true})"}) {
+    damage("whole", {"", "run.json", Damaging::kRemoved});
+    write(*folder_ / "damaged/run.json", manifest);
+    for (const char* words : {"find damaged", "compare damaged whole"}) {
+      const Done done = at(words);
+      EXPECT_EQ(done.code, kFailed) << manifest << done.said();
+      EXPECT_THAT(done.out, StartsWith("incomplete dump")) << manifest;
+    }
+  }
+}
+
 TEST_F(Incomplete, ARepairedDumpStaysKnownAsIncomplete) {
   for (const Damaging& how : every_damage()) {
     SCOPED_TRACE(how.name);

@@ -175,15 +175,12 @@ abi::Session* make_watched(WatchedRuntime& runtime, const SessionCall& call, con
 
 abi::Status* create_session(const SessionCall& call, abi::Session** session) noexcept {
   WatchedRuntime& runtime = watched();
+  if (session == nullptr) return create(runtime.api, call, session);
   try {
     const GivenModel given(call, runtime.version);
     Uncaptured why;
-    if (session != nullptr && ExecCapture::of_process() != nullptr) {
-      if (abi::Session* made = make_watched(runtime, call, given.model(), why); made != nullptr) {
-        *session = made;
-        return nullptr;
-      }
-    }
+    *session = ExecCapture::of_process() == nullptr ? nullptr : make_watched(runtime, call, given.model(), why);
+    if (*session != nullptr) return nullptr;
     abi::Status* status = create(runtime.api, call, session);
     if (status != nullptr) return status;
     remember(runtime, *session, {});

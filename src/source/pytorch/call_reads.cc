@@ -44,9 +44,11 @@ void gather_shown(const ShownReads& reads) {
 
 }  // namespace
 
-bool is_output_buffer(const PendingCall& pending, const tensortap_torch_tensor& tensor, const StorageContent& content) {
+bool leaves_out(PendingCall& pending, const tensortap_torch_tensor& tensor, const StorageContent& content) {
   const TorchOperator& op = pending.capture->runtime.operators[pending.identity->op];
-  return content.unwritten && tensor.slot < 64 && (op.written >> tensor.slot & 1U) != 0 && op.name_space != "aten";
+  if (!content.unwritten || tensor.slot >= 64 || (op.written >> tensor.slot & 1U) == 0 || op.name_space == "aten") return false;
+  pending.left.note(tensor);
+  return true;
 }
 
 void gather_what_it_writes_over(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
@@ -63,7 +65,7 @@ void gather_what_it_writes_over(ThreadCalls& calls, PendingCall& pending, const 
     }
     const bool is_written = !pending.written.empty() && calls.written.reaches(tensor);
     const StorageContent content = is_written ? pending.capture->storages.look(tensor, calls.met) : StorageContent{};
-    if (is_written && is_output_buffer(pending, tensor, content)) continue;
+    if (is_written && leaves_out(pending, tensor, content)) continue;
     pending.read.push_back({tensor.storage, tensor.data, tensor.storage_bytes, tensor.slot, tensor.element});
     if (!is_written) continue;
     tensortap_tensor told;

@@ -12,8 +12,8 @@
 namespace tensortap::pytorch {
 
 // Whether an argument is unwritten memory for an operator that is not PyTorch's own and whose schema says that it writes there. Such an
-// operator reads nothing of the memory.
-bool is_output_buffer(const PendingCall& pending, const tensortap_torch_tensor& tensor, const StorageContent& content);
+// operator reads nothing of the memory; what lies in it is noted in `pending`.
+bool leaves_out(PendingCall& pending, const tensortap_torch_tensor& tensor, const StorageContent& content);
 
 // At the begin of a call: notes in `pending` what it reads, and gathers in calls.tensors what it may write over.
 void gather_what_it_writes_over(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call);

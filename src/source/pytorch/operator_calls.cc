@@ -43,13 +43,13 @@ OpIdentity& identity_of(TorchCapture& capture, ThreadCalls& calls, const OpKey& 
 }
 
 // Gathers the arguments of a call for the session.
-void gather_inputs(ThreadCalls& calls, const PendingCall& pending, const tensortap_torch_call& call) {
+void gather_inputs(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
   calls.tensors.clear();
   for (uint32_t i = 0; i < call.tensor_count; ++i) {
     const tensortap_torch_tensor& tensor = call.tensors[i];
     tensortap_tensor told;
     const StorageContent content = pending.capture->storages.look(tensor, calls.met);
-    if (is_output_buffer(pending, tensor, content)) continue;
+    if (leaves_out(pending, tensor, content)) continue;
     if (!pending.capture->describe(*pending.identity, tensor, content, told)) continue;
     told.slot_kind = TENSORTAP_SLOT_INPUT;
     calls.tensors.push_back(told);
@@ -127,6 +127,7 @@ PendingCall& next_pending(ThreadCalls& calls, bool own_memory) {
   pending->running_before.reset();
   pending->written.clear();
   pending->read.clear();
+  pending->left.clear();
   pending->arguments = {};
   return *pending;
 }
@@ -276,6 +277,7 @@ void report_what_it_made(ThreadCalls& calls, PendingCall& pending, std::span<con
       // A list is one slot with elements.
       if (i > 0 && tensor.element > 0 && next_slot > op.returns) --next_slot;
       told.slot_index = next_slot++;
+      if (pending.left.are_all_in(tensor)) told.flags |= TENSORTAP_TENSOR_LEFT;
     }
     told.slot_kind = TENSORTAP_SLOT_OUTPUT;
     if (capture.shows_reads) told.flags |= TENSORTAP_TENSOR_SHOWN_AGAIN;

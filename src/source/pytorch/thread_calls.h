@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "source/pytorch/left_values.h"
 #include "source/pytorch/op_identity.h"
 #include "source/pytorch/storage_table.h"
 #include "source/pytorch/written_memory.h"
@@ -44,6 +45,7 @@ struct PendingCall {
   bool own_memory = false;                      // of a collective, which ends later than it returns
   std::vector<tensortap_torch_tensor> written;  // blocks that the operator writes into; their dims are not to be looked at
   std::vector<ReadArgument> read;               // where the session is shown it
+  LeftValues left;                              // in the memory that it is given to write to
 };
 
 // An autograd node that runs.

@@ -9,6 +9,7 @@
 #include "base/job_rank.h"
 #include "base/text.h"
 #include "source/pytorch/module_table.h"
+#include "source/pytorch/output_arguments.h"
 
 namespace tensortap::pytorch {
 namespace {
@@ -160,6 +161,7 @@ bool TorchSession::describe(OpIdentity& identity, const tensortap_torch_tensor& 
   out.slot_index = tensor.slot;
   out.element = tensor.element;
   out.flags = (content.unwritten || passes_on ? TENSORTAP_TENSOR_UNWRITTEN : 0U) | role_flags(identity, tensor);
+  if (compiled_code_runs()) out.flags |= TENSORTAP_TENSOR_IN_COMPILED_CODE;
   // Whoever reads what was not written is a suspect; an operator that waits is none.
   out.storage = passes_on && is_functional_collective(runtime.operators[identity.op]) ? 0 : content.storage;
   out.version = content.version;

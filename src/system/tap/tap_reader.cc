@@ -139,6 +139,7 @@ void Index::judge(const std::string& folder) {
 void Index::judge_counts(const std::string& folder, const Json& manifest) {
   const bool has_tensors = count_in(manifest, "bytes") == 0 || path_exists(join_path(folder, kTensorsFile));
   if (!has_tensors) completeness_.lack(concat(kTensorsFile, " is missing"));
+  if (!completeness_.written.records) completeness_.lack(concat(kRunFile, " does not say how many records were written"));
   const uint64_t written = completeness_.written.records.value_or(0);
   if (const uint64_t found = rows_.rows.size(); found < written) {
     completeness_.lack(concat(kRecordsFile, " has ", grouped(found), " of ", grouped(written), " records"));
