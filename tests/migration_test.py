@@ -18,7 +18,14 @@ tensortap = pytest.importorskip("tensortap", reason="the module is not built")
 pytestmark = pytest.mark.skipif(not PYTORCH_LIBRARY.exists(), reason="the PyTorch source is not built")
 
 ROOT = Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"<!-- tested(?:, exits with (\d))? -->\n```(\w+)\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"<!-- tested(?:, exits with (\d))? -->\n```(\w+)\n(.*?)```\n((?:\n(?: {4}[^\n]*\n)+)?)", re.DOTALL)
+
+
+def check_printed(expected: str, printed: str) -> None:
+    """Check that a command prints the lines that the page has of it: "..." stands for anything in a line, and alone for lines."""
+    pieces = (re.escape(line.strip()).replace(re.escape("..."), ".*") for line in expected.split("\n") if line.strip())
+    pattern = re.compile("".join("(?:.*\n)*" if piece == ".*" else rf" *{piece} *\n" for piece in pieces))
+    assert pattern.search(printed), f"{expected}\n{printed}"
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +38,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copyfile(ROOT / "examples/lenet_torch.py", folder / "lenet_torch.py")
     environment = {**os.environ, "PATH": f"{Path(os.environ['TENSORTAP_COMMAND']).parent}{os.pathsep}{os.environ['PATH']}"}
     blocks = BLOCK.findall((ROOT / "docs/migration.md").read_text())
-    assert len(blocks) == 6
-    for status, language, text in blocks:
+    assert len(blocks) == 6 and sum(bool(block[3]) for block in blocks) == 2
+    for status, language, text, printed in blocks:
         lines = text.replace("\\\n", "").splitlines()
         commands = [line[2:] for line in lines if line.startswith("$ ")] if language == "console" else [text]
         assert commands
@@ -43,6 +50,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
             done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
             expected = int(status or 0) if number == len(commands) else 0
             assert done.returncode == expected, f"{command}\n{done.stdout}{done.stderr}"
+        check_printed(printed, done.stdout)
     return folder
 
 
