@@ -363,6 +363,7 @@ TEST_F(SessionTest, KeepsTheFirstElementsOnly) {  // M9
   EXPECT_EQ(script_.data[1], std::vector<float>(6, 1.0F));
   EXPECT_EQ(script_.rows[1].numel, 6U);
   EXPECT_EQ(script_.rows[1].stats.count, 6U);
+  EXPECT_EQ(script_.rows[1].stats.valid & kStatSampled, kStatSampled);
 }
 
 TEST_F(SessionTest, BlockedChannelsAreKeptInTheOrderOfTheDims) {  // M14

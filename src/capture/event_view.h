@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "plan/capture_spec.h"
 #include "trace/op_info.h"
 
 namespace tensortap {
@@ -39,6 +40,12 @@ inline tensortap_tensor tensor_at(const tensortap_tensor* tensors, uint64_t inde
 inline tensortap_tensor tensor_of(const tensortap_op_event& event, uint64_t index) { return tensor_at(event.tensors, index); }
 
 inline bool reads_first(const tensortap_op_event& event) { return (event.flags & TENSORTAP_EVENT_READ_FIRST) != 0; }
+
+// Whether what an op read is looked at when it has run, as the op left it: before it runs for the moment "both" alone.
+inline bool looks_at_reads_after(const CaptureSpec& spec) {
+  if (spec.trigger != Trigger::kAlways) return false;
+  return spec.moment == MomentChoice::kBoth || (spec.moment == MomentChoice::kAfter && spec.dialect == "msit");
+}
 
 inline SlotKind slot_kind_of(const tensortap_tensor& tensor) {
   return tensor.slot_kind <= TENSORTAP_SLOT_GRADIENT ? static_cast<SlotKind>(tensor.slot_kind) : SlotKind::kOutput;

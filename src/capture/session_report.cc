@@ -95,6 +95,11 @@ void count(const OpEntry& op, bool wanted, bool on_request, const std::string& s
   if (op.has(kOpLost)) counted.partly.add("a record was lost (see losses)", op.info.name);
 }
 
+// "7_Decoder_layer (Net.layers.2)": what a layer that ran is called in msit's tree.
+std::string layer_text(const OpInfo& layer) {
+  return concat(layer.id, "_", layer.type, layer.module.empty() ? "" : concat(" (", layer.module, ")"));
+}
+
 }  // namespace
 
 Json SessionReport::Origin::process() const { return process_json(facts.text(kProcessNameFact), command); }
@@ -133,6 +138,23 @@ void SessionReport::add_steps(Json& json, bool ended) const {
   }
 }
 
+// Users of msit look for the last layer by its number; what runs outside of every module has higher ones.
+void SessionReport::add_layers(Json& json) const {
+  constexpr std::string_view kLayer = "_layer";
+  std::map<std::string, std::pair<int64_t, std::string>> last;  // by phase
+  parts_.ops.for_each([&](const OpEntry& entry) {
+    int64_t number = 0;
+    if (!entry.info.type.ends_with(kLayer) || !parse_integer(entry.info.id, number)) return;
+    auto& [highest, text] = last[entry.info.type];
+    if (!text.empty() && number < highest) return;
+    text = layer_text(entry.info);
+    highest = number;
+  });
+  std::vector<std::string> texts;
+  for (const auto& [phase, layer] : last) texts.push_back(layer.second);
+  if (!texts.empty()) json["notes"].push_back(concat("the last layer of each phase: ", join(texts, ", "), "; -ids takes the number"));
+}
+
 void SessionReport::add_channels(Json& json) const {
   const auto axis = parts_.ops.plan().spec.sketch_axis;
   if (!axis || !parts_.look.found_no_channels()) return;
@@ -168,6 +190,7 @@ Json SessionReport::to_json(bool ended) const {
   json["notes"] = std::move(plan["notes"]);
   for (std::string& note : parts_.problems.notes()) json["notes"].push_back(std::move(note));
   add_channels(json);
+  if (ended && spec.layout == "msit") add_layers(json);
   json["unmatched"] = std::move(plan["unmatched"]);
   json["other_models"] = std::move(plan["other_models"]);
   add_steps(json, ended);
@@ -186,6 +209,7 @@ Json SessionReport::to_json(bool ended) const {
   json["content_mismatch"] = parts_.contents.mismatches();
   json["pool_peak_bytes"] = parts_.pool.peak();
   json["first_nonfinite"] = parts_.look.first_nonfinite().to_json(parts_.ops.table());
+  json["not_counted"] = parts_.look.not_counted();
   json["to_judge"] = parts_.look.has_news();
   json.update(parts_.failed.report());
   json["first_error"] = text_or_null(parts_.problems.first_error().message());

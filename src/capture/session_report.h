@@ -68,6 +68,7 @@ class SessionReport {
   void add_coverage(Json& json) const;
   void add_steps(Json& json, bool ended) const;
   void add_channels(Json& json) const;
+  void add_layers(Json& json) const;
   void add_triggers(Json& json) const;
 
   const Parts parts_;

@@ -47,11 +47,24 @@ uint8_t value_flags_of(uint32_t flags) {
   return bits;
 }
 
+// Gives a tensor the shape in which memory holds its elements.
+void keep_memory_order(const tensortap_tensor& tensor, RecordRow& row, TensorView& view) {
+  const uint32_t block = TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(tensor.flags);
+  if (view.strides == nullptr && has_channel_blocks(view.desc, block)) {
+    view.desc.shape = blocked_shape(view.desc.shape, block);
+    row.flags |= kRecordBlocked;
+  } else if (const std::optional<TensorView> last = channels_last(view)) {
+    row.element_order = view.desc.shape.rank() == 4 ? kOrderNhwc : kOrderNdhwc;
+    view = *last;
+  }
+}
+
 // Whether this is the moment at which a tensor of its kind is wanted.
 bool has_its_moment(const TakenEvent& event, const tensortap_tensor& tensor) {
-  if (event.plan.spec.moment != MomentChoice::kInBeforeOutAfter || event.c.phase == TENSORTAP_PHASE_LOAD) return true;
+  if (event.c.phase == TENSORTAP_PHASE_LOAD) return true;
   const bool before = event.c.moment == TENSORTAP_MOMENT_BEFORE || reads_first(event.c);
-  return is_read(tensor) == before;
+  if (event.plan.spec.moment == MomentChoice::kInBeforeOutAfter) return is_read(tensor) == before;
+  return !before || event.plan.spec.moment != MomentChoice::kAfter || !looks_at_reads_after(event.plan.spec);
 }
 
 }  // namespace
@@ -61,7 +74,7 @@ TensorLook::TensorLook(const Parts& parts, bool gated) : parts_(parts), gated_(g
 void TensorLook::take_all(TakenEvent& event) {
   const bool first = reads_first(event.c);
   const MomentChoice moment = event.plan.spec.moment;
-  if (first && (moment == MomentChoice::kBefore || moment == MomentChoice::kInBeforeOutAfter)) event.row.moment = TENSORTAP_MOMENT_BEFORE;
+  if (first && moment != MomentChoice::kAfter) event.row.moment = TENSORTAP_MOMENT_BEFORE;
   ListShift shift;
   for (uint64_t i = 0; i < std::min(event.c.tensor_count, kMostTensors); ++i) {
     const tensortap_tensor tensor = tensor_of(event.c, i);
@@ -126,7 +139,7 @@ void TensorLook::take(TakenEvent& event, const tensortap_tensor& tensor) {
   const uint32_t block = block_of(event, tensor, view);
   const bool blocked = block != 0;
   const std::unique_ptr<std::byte[]> plain = blocked ? put_in_order(event, block, row, view) : nullptr;
-  take_head(event, view, row);
+  const bool in_part = take_head(event, view, row);
   row.sequence = next_sequence();
   KnownContent known = blocked ? KnownContent{} : recall(event, tensor, view, row);
   event.sketch.reset();
@@ -141,6 +154,7 @@ void TensorLook::take(TakenEvent& event, const tensortap_tensor& tensor) {
       row.stats.first_nonfinite = static_cast<int64_t>(unblocked_index(view.desc, block, index));
     }
   }
+  if (in_part) row.stats.valid |= kStatSampled;
   look_for_news(event, row);
   const bool passes = passes_condition(event, row);
   if (parts_.last_ops.has_ring() && event.decision != nullptr && (event.ring_only || gated_ || !passes)) {
@@ -172,14 +186,9 @@ bool TensorLook::describe(const TakenEvent& event, const tensortap_tensor& tenso
   const bool too_many = tensor.rank > kMaxRank || !RecordRow::holds(view.desc.shape);
   view.strides = tensor.strides;
   view.data = tensor.data;
-  const uint32_t block = TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(tensor.flags);
-  const bool keeps_blocks = !event.plan.spec.plain_order && view.strides == nullptr && tensor.rank < kMaxRank;
-  if (keeps_blocks && has_channel_blocks(view.desc, block)) {
-    view.desc.shape = blocked_shape(view.desc.shape, block);
-    row.flags |= kRecordBlocked;
-  }
   row.value_flags = value_flags_of(tensor.flags);
   row.element_order = static_cast<uint8_t>(TENSORTAP_TENSOR_ORDER_OF(tensor.flags));
+  if (!event.plan.spec.plain_order && tensor.rank < kMaxRank) keep_memory_order(tensor, row, view);
   row.view = tensor.storage == 0 ? 0 : view_number(view);
   if ((tensor.flags & TENSORTAP_TENSOR_UNWRITTEN) != 0) {
     row.flags |= kRecordUnwritten;
@@ -220,11 +229,12 @@ std::unique_ptr<std::byte[]> TensorLook::put_in_order(const TakenEvent& event, u
   return plain;
 }
 
-void TensorLook::take_head(const TakenEvent& event, TensorView& view, RecordRow& row) {
+bool TensorLook::take_head(const TakenEvent& event, TensorView& view, RecordRow& row) {
   const uint64_t head = event.plan.spec.sampling.head;
-  if (head == 0 || row.numel <= head || !view.is_contiguous()) return;
+  if (head == 0 || row.numel <= head || !view.is_contiguous()) return false;
   view.desc.shape = Shape(std::array{static_cast<int64_t>(head)});
   row.set_desc(view.desc);
+  return true;
 }
 
 KnownContent TensorLook::recall(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, const RecordRow& row) {
@@ -275,20 +285,22 @@ void TensorLook::check_content(const TakenEvent& event, const TensorView& view, 
 void TensorLook::look_for_nonfinite(TakenEvent& event, const RecordRow& row) {
   const uint64_t infinities = row.stats.pos_inf + row.stats.neg_inf;
   if (infinities + row.stats.nan == 0 || !event.op.reads(static_cast<SlotKind>(row.slot_kind), row.slot_index)) return;
-  const bool first = reads_first(event.c);
+  const bool first = reads_first(event.c) || static_cast<SlotKind>(row.slot_kind) == SlotKind::kInput;
   if (first && infinities > 0) event.execution.read_infinity = true;
   // An op that passes on the infinities that it read makes none.
   first_nonfinite_.look(row, !first && !event.execution.read_infinity && !event.op.intended_infinities);
 }
 
 void TensorLook::look_for_news(const TakenEvent& event, const RecordRow& row) {
-  if (has_news_.load(std::memory_order_relaxed) || row.numel == 0) return;
+  if (row.numel == 0) return;
   const bool counted = (row.stats.valid & kStatNonFinite) == kStatNonFinite && (row.stats.valid & kStatSampled) == 0;
   const bool unwritten = (row.flags & kRecordUnwritten) != 0;
+  const bool floating = !unwritten && is_floating(static_cast<DType>(row.dtype));
+  if (floating && !counted) not_counted_.fetch_add(1, std::memory_order_relaxed);
+  if (has_news_.load(std::memory_order_relaxed)) return;
   const auto kind = static_cast<SlotKind>(row.slot_kind);
-  const bool news =
-      unwritten ? kind == SlotKind::kInput && event.op.reads(kind, row.slot_index)
-                : is_floating(static_cast<DType>(row.dtype)) && (!counted || row.stats.nan + row.stats.pos_inf + row.stats.neg_inf > 0);
+  const bool news = unwritten ? kind == SlotKind::kInput && event.op.reads(kind, row.slot_index)
+                              : floating && (!counted || row.stats.nan + row.stats.pos_inf + row.stats.neg_inf > 0);
   if (news) has_news_.store(true, std::memory_order_relaxed);
 }
 

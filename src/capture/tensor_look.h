@@ -63,13 +63,16 @@ class TensorLook {
   // Whether any record is one that `find` has to judge: it holds NaN or Inf, wherever they come from, or was not counted, or its op read
   // memory that nothing was written to. Where there is none, `find` finds none.
   [[nodiscard]] bool has_news() const { return has_news_.load(std::memory_order_relaxed); }
+  // Tensors that may hold NaN or Inf and were not looked at, or only in part.
+  [[nodiscard]] uint64_t not_counted() const { return not_counted_.load(std::memory_order_relaxed); }
   // Records that the condition left out.
   [[nodiscard]] uint64_t filtered() const { return filtered_.load(); }
   // Whether channels were asked for, and every tensor lacked the axis.
   [[nodiscard]] bool found_no_channels() const { return without_axis_.load() && !with_axis_.load(); }
 
  private:
-  static void take_head(const TakenEvent& event, TensorView& view, RecordRow& row);
+  // Whether `view` and `row` are now of the first elements alone.
+  static bool take_head(const TakenEvent& event, TensorView& view, RecordRow& row);
   KnownContent recall(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, const RecordRow& row);
   bool recall_reordered(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, KnownContent& known);
   void check_content(const TakenEvent& event, const TensorView& view, const RecordRow& row, KnownContent& known);
@@ -84,6 +87,7 @@ class TensorLook {
   const bool gated_;
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint64_t> filtered_{0};
+  std::atomic<uint64_t> not_counted_{0};
   std::atomic<bool> with_axis_{false};
   std::atomic<bool> without_axis_{false};
   std::atomic<bool> has_news_{false};

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "base/json.h"
+#include "layout/layout.h"
 #include "read/open_dump.h"
+#include "registry/registry.h"
 
 namespace tensortap::cli {
 
@@ -17,8 +19,10 @@ void warn_of_problems(const Terminal& terminal, const DumpIndex& dump, const std
     terminal.warn(printable(name.empty() ? problems[i] : fmt::format("{}: {}", name, problems[i])));
   }
   if (problems.size() > kMostProblems) {
-    terminal.warn(
-        fmt::format("and {} more like these; `tensortap repair --dry-run {}` says what is lost", problems.size() - kMostProblems, folder));
+    const Layout* layout = find_layout(dump.layout());
+    const bool mends = layout != nullptr && layout->repair != nullptr;
+    const std::string advice = mends ? fmt::format("; `tensortap repair --dry-run {}` says what is lost", folder) : "";
+    terminal.warn(fmt::format("and {} more like these{}", problems.size() - kMostProblems, advice));
   }
 }
 

@@ -104,8 +104,8 @@ Json summary_of(const Terminal& terminal, const DumpPart& part, const std::map<s
   for (const char* key : {"layout", "source", "rank"}) summary[key] = copy_of(report, key);
   const Json* steps = member(report, "steps");
   summary["steps"] = steps != nullptr && steps->is_object() ? copy_of(*steps, "captured") : copy_of(report, "steps");
-  for (const char* key :
-       {"ops", "records", "bytes", "lost", "losses", "governor", "first_nonfinite", "failed_op", "notes", "unmatched", "other_models"}) {
+  for (const char* key : {"ops", "records", "bytes", "lost", "losses", "governor", "first_nonfinite", "not_counted", "failed_op", "notes",
+                          "unmatched", "other_models"}) {
     summary[key] = copy_of(report, key);
   }
   for (const char* key : {"origin", "harmless", "unwritten"}) summary[key] = nullptr;
@@ -224,7 +224,7 @@ Json sum_of(const std::vector<Json>& processes, const std::string& out) {
   summary["ops"] = sum_of_ops(processes);
   summary["other_models"] = other_models_of_all(processes);
   summary["unmatched"] = unmatched_by_all(processes, summary["other_models"]);
-  for (const char* key : {"records", "bytes", "lost"}) summary[key] = sum_if_known(processes, key);
+  for (const char* key : {"records", "bytes", "lost", "not_counted"}) summary[key] = sum_if_known(processes, key);
   summary["losses"] = losses_of(processes);
   uint64_t harmless = 0;
   for (const Json& process : processes) harmless += count_in(process, "harmless");

@@ -103,7 +103,7 @@ void print_not_captured(Terminal& terminal, const Json& report) {
 void print_unknown(Terminal& terminal, const Json& report) {
   const uint64_t unknown = count_in(report, "unknown");
   if (unknown == 0) return;
-  terminal.line(fmt::format("not known: {} with neither counts of all elements nor data", counted(unknown, "record")));
+  terminal.line(fmt::format("not known: {} with neither counts of all elements nor all data", counted(unknown, "record")));
 }
 
 void print_first(Terminal& terminal, const Json& report, const Json* origin, bool all) {

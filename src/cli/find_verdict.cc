@@ -48,6 +48,7 @@ bool is_to_judge(const Json& report) {
 void add_verdict(const DumpIndex& dump, Json& summary) {
   Json found = find_report(dump, kOrigins);
   const bool keeps_all = dump.layout() == "tap";
+  if (keeps_all) summary["not_counted"] = found["unknown"];
   if (keeps_all || !found["first_nonfinite"].is_null()) summary["first_nonfinite"] = found["first_nonfinite"];
   summary["harmless"] = found["harmless"];
   summary["unwritten"] = found["unwritten"];

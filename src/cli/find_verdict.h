@@ -11,8 +11,9 @@ namespace tensortap::cli {
 // Whether `find` may have something to report about the dump of this session's report.
 bool is_to_judge(const Json& report);
 
-// Sets "first_nonfinite", "harmless", "unwritten" and "origin" of a summary to what find_report() says, so that a summary and `find` never
-// disagree. If the layout does not keep all records and find finds nothing, "first_nonfinite" stays as the session saw it.
+// Sets "first_nonfinite", "not_counted", "harmless", "unwritten" and "origin" of a summary to what find_report() says, so that a summary
+// and `find` never disagree. If the layout does not keep all records and find finds nothing, "first_nonfinite" and "not_counted" stay as
+// the session saw them.
 void add_verdict(const DumpIndex& dump, Json& summary);
 
 }  // namespace tensortap::cli

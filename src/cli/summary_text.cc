@@ -163,7 +163,9 @@ void add_checks(const Json& report, const Palette& palette, Lines& lines) {
     lines.add(News::kFact, "non-finite",
               fmt::format("none in what the program saw; {} made some that did no harm", counted(harmless, "op")));
   } else if (report.contains("first_nonfinite") && member(report, "dump") != nullptr) {
-    lines.add(News::kFact, "non-finite", "none seen");
+    const uint64_t not_counted = count_in(report, "not_counted");
+    const std::string rest = fmt::format("; {} not looked at, or only in part", counted(not_counted, "tensor"));
+    lines.add(News::kFact, "non-finite", not_counted == 0 ? "none seen" : "none in what was looked at" + rest);
   }
 }
 

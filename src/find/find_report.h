@@ -23,7 +23,7 @@ namespace tensortap {
 // "lead" is the trend, of what the op made or of what it read, that the first non-finite value ended, if there was one.
 // When an incomplete dump lacks that record, "first_nonfinite" comes from its manifest (find/told_nonfinite.h).
 // "unwritten" lists inputs that ops read although nothing was written to their memory (find_unwritten_reads()), whatever values they held.
-// "unknown" counts records that have neither counts nor data (count_unknown()).
+// "unknown" counts records that have neither counts of all elements nor all data (count_unknown()).
 // "not_captured" lists why ops that ran are not in the dump, as run.json has it: {"reason", "count", "examples"}.
 // "first_in_time" exists when the first record with NaN or Inf is another one. In dumps of the other kind, "first_nonfinite" is the first
 // origin that is not intended.

@@ -15,7 +15,8 @@ std::optional<TensorStats> stats_with(const DumpIndex& dump, size_t row, uint32_
   if (!data.ok()) return sampled;
   StatsOptions options;
   options.wanted = wanted;
-  const TensorStats stats = compute_stats(data->view, options);
+  TensorStats stats = compute_stats(data->view, options);
+  if (holds_part(record)) stats.valid |= kStatSampled;
   return (stats.valid & wanted) == wanted ? std::optional(stats) : std::nullopt;
 }
 

@@ -12,6 +12,11 @@ namespace tensortap {
 
 inline bool can_hold_nonfinite(const RecordRow& row) { return is_floating(static_cast<DType>(row.dtype)); }
 
+// Whether the record is of the first elements of a tensor alone. Of other samples `count` is less than `numel`, which is the tensor's.
+inline bool holds_part(const RecordRow& row) {
+  return (row.stats.valid & kStatSampled) != 0 && (row.stats.count == 0 || row.stats.count >= row.numel);
+}
+
 // Statistics with these bits (Stat): the record's own where it has them of all elements, or made from its data. What is sampled where there
 // is no data; nothing where neither is there.
 std::optional<TensorStats> stats_with(const DumpIndex& dump, size_t row, uint32_t wanted);

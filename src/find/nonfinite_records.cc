@@ -55,7 +55,8 @@ std::optional<NonFiniteRecord> nonfinite_in(const DumpIndex& dump, size_t row) {
 size_t count_unknown(const DumpIndex& dump) {
   return static_cast<size_t>(std::ranges::count_if(dump.rows(), [](const RecordRow& row) {
     const bool counted = (row.stats.valid & kStatNonFinite) == kStatNonFinite && (row.stats.valid & kStatSampled) == 0;
-    return can_hold_nonfinite(row) && row.numel > 0 && !counted && (row.flags & (kRecordHasData | kRecordUnwritten)) == 0;
+    const bool whole = (row.flags & kRecordHasData) != 0 && !holds_part(row);
+    return can_hold_nonfinite(row) && row.numel > 0 && !counted && !whole && (row.flags & kRecordUnwritten) == 0;
   }));
 }
 

@@ -88,7 +88,7 @@ constexpr std::array kRows = {
            spec_values::read_sketch_block,
            [](Written s) -> Json { return s.sketch_block; }},
     KeyRow{{"", "plain_order", "true or false", "", "true",
-            "Whether tensors that a runtime holds in blocks of channels are put back into the order of their shape."},
+            "Whether tensors that are in blocks of channels, or channels last, are put back into the order of their shape."},
            [](Value v, Spec s) { return v.read_bool(s.plain_order); },
            [](Written s) -> Json { return s.plain_order; }},
     KeyRow{

@@ -30,6 +30,26 @@ std::optional<TensorView> in_memory_order(const TensorView& view) {
   return TensorView{{view.desc.dtype, Shape(std::array{numel})}, view.data, nullptr};
 }
 
+std::optional<TensorView> channels_last(const TensorView& view) {
+  constexpr int kLeast = 4;
+  constexpr int kMost = 5;
+  const int rank = view.desc.shape.rank();
+  if (rank < kLeast || rank > kMost || view.is_contiguous()) return std::nullopt;
+  std::array<int64_t, kMost> dims{};
+  const auto place_of = [rank](int i) { return i == 1 ? rank - 1 : i - (i > 1 ? 1 : 0); };
+  for (int i = 0; i < rank; ++i) dims.at(static_cast<size_t>(place_of(i))) = view.desc.shape[i];
+  for (int i = 0; i < rank; ++i) {
+    int64_t expected = 1;
+    for (int later = place_of(i) + 1; later < rank; ++later) {
+      if (__builtin_mul_overflow(expected, dims.at(static_cast<size_t>(later)), &expected)) return std::nullopt;
+    }
+    // Where there is one element its stride says nothing.
+    if (view.desc.shape[i] != 1 && view.strides[i] != expected) return std::nullopt;
+  }
+  const std::span<const int64_t> kept = std::span(dims).first(static_cast<size_t>(rank));
+  return TensorView{{view.desc.dtype, Shape(kept)}, view.data, nullptr};
+}
+
 uint64_t view_number(const TensorView& view) {
   uint64_t number = reinterpret_cast<uintptr_t>(view.data);
   if (view.data == nullptr || view.is_contiguous()) return number;

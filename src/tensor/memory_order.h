@@ -14,6 +14,14 @@ namespace tensortap {
 // and without repeats. Nothing otherwise, and for contiguous views.
 std::optional<TensorView> in_memory_order(const TensorView& view);
 
+// RecordRow::element_order of channels that are the last of four and of five dimensions.
+inline constexpr uint8_t kOrderNhwc = 3;
+inline constexpr uint8_t kOrderNdhwc = 29;
+
+// The same elements, contiguous, with the channels as the last dimension ([N, C, H, W] as [N, H, W, C]), when memory holds a view of four
+// or five dimensions in that order. Nothing otherwise, and for contiguous views.
+std::optional<TensorView> channels_last(const TensorView& view);
+
 // Tells the views of one block of memory apart: equal numbers, with equal types and shapes, are the same elements in the same order. 0
 // without data.
 uint64_t view_number(const TensorView& view);

@@ -58,6 +58,8 @@ inline constexpr std::string_view kHostFormat = "DefaultFormat";
 inline constexpr std::string_view kFlatFormat = "ND";
 inline constexpr std::string_view kImageFormat = "NCHW";       // of four dimensions
 inline constexpr std::string_view kBlockedFormat = "NC1HWC0";  // channels in blocks, which are the last dimension
+inline constexpr std::string_view kLastFormat = "NHWC";        // channels are the last of four dimensions
+inline constexpr std::string_view kLastOfFiveFormat = "NDHWC";
 
 // The fields of a name; the texts are borrowed.
 struct TensorName {

@@ -86,8 +86,15 @@ Status read_flag(Value value, bool& target) {
 }
 
 Status read_enable(Value value, Reading& reading) {
-  TENSORTAP_RETURN_IF_ERROR(value.read_bool(reading.settings.synchronous));
-  if (reading.strict && reading.rules().enable_false_ends_e2e) reading.settings.e2e = reading.settings.synchronous;
+  Settings& settings = reading.settings;
+  TENSORTAP_RETURN_IF_ERROR(value.read_bool(settings.synchronous));
+  if (settings.synchronous || !reading.rules().enable_false_ends_e2e) return {};
+  const bool asynchronous = reading.on(DeviceKind::kAscend);
+  if (reading.strict || asynchronous) settings.e2e = false;
+  if (asynchronous) {
+    reading.note(value, concat("false: MindSpore ", reading.release().name, " dumps asynchronously on Ascend, and so does this dump; ",
+                               "true is the synchronous dump"));
+  }
   return {};
 }
 
@@ -222,6 +229,9 @@ Status read_op_debug_mode(Value value, Reading& reading) {
   if (settings.op_debug_mode == kOverflow && reading.rules().overflow_keeps_both) {
     if (settings.input_output != 0) reading.note(value, "3 keeps inputs and outputs; \"input_output\" has no effect");
     settings.input_output = 0;
+  } else if (settings.op_debug_mode == kOverflow && settings.input_output != 0) {
+    reading.note(value, concat("3 keeps the ", settings.input_output == 1 ? "inputs" : "outputs",
+                               " alone, as \"input_output\" says; MindSpore keeps both from 2.7.0 on"));
   }
   return {};
 }

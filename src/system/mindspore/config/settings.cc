@@ -28,7 +28,8 @@ struct KeyRow {
 using Into = Reading&;
 
 constexpr std::array kRows = {
-    KeyRow{{kE2e, "enable", "true or false", "", "false", "No effect: ops are looked at where they run, whatever it says.", "2.0"},
+    KeyRow{{kE2e, "enable", "true or false", "", "false",
+            "False: the asynchronous dump of an Ascend before 2.4. Otherwise without effect: ops are looked at where they run.", "2.0"},
            read_enable},
     KeyRow{{kE2e, "trans_flag", "true or false", "", "true", "Whether data in a device's own layout is turned back into the usual one.",
             "2.0"},

@@ -389,6 +389,25 @@ TEST(MindsporeSettings, WhatIsIgnoredOrForcedIsSaid) {
   EXPECT_THAT(settings->notes, Contains(HasSubstr("\"common_dump_settings\" occurs twice")));
 }
 
+TEST(MindsporeSettings, WhatReleasesDoOtherwiseIsSaid) {
+  Json config = base();
+  config["e2e_dump_settings"]["enable"] = false;
+  for (const bool strict : {false, true}) {
+    const Settings old = settings_of(config, "mindspore-2.3.0/ascend", strict);
+    EXPECT_TRUE(old.asynchronous && !old.e2e);
+    EXPECT_THAT(old.notes, Contains(HasSubstr("enable: false: MindSpore 2.3.0 dumps asynchronously on Ascend, and so does this dump")));
+    EXPECT_FALSE(settings_of(config, "mindspore-2.4/ascend", strict).asynchronous);
+    EXPECT_FALSE(settings_of(config, "mindspore-2.3.0/gpu", strict).asynchronous);
+  }
+  config = base();
+  config["common_dump_settings"]["op_debug_mode"] = 3;
+  config["common_dump_settings"]["input_output"] = 2;
+  EXPECT_THAT(settings_of(config, "mindspore-2.4/ascend").notes,
+              Contains(HasSubstr("3 keeps the outputs alone, as \"input_output\" says")));
+  EXPECT_EQ(settings_of(config, "mindspore-2.4/ascend").input_output, 2U);
+  EXPECT_THAT(settings_of(config, "mindspore-2.7.0/ascend").notes, Contains(HasSubstr("3 keeps inputs and outputs; \"input_output\"")));
+}
+
 TEST(MindsporeSettings, OfManyUnknownKeysTheFirstAreSaid) {
   Json config = base();
   for (int i = 0; i < 1000; ++i) config["common_dump_settings"][concat("key", i)] = i;

@@ -38,7 +38,7 @@ const std::set<std::string> kMessages = {
     "4",           "4/1",         "4/1/1",     "4/1/5",       "4/1/5/2",     "4/1/5/2/18",    "4/1/6",           "4/1/6/2",
     "4/1/6/2/2",   "4/1/6/2/2/1", "4/1/6/3",   "4/1/6/3/1",   "4/1/6/3/1/2", "4/1/6/3/1/2/2", "4/1/6/3/1/2/2/1", "4/3",
     "4/3/2",       "4/3/2/2",     "4/3/2/2/2", "4/3/2/2/2/1", "4/4",         "4/4/2",         "4/4/2/2",         "4/4/2/2/2",
-    "4/4/2/2/2/1", "4/4/2/3",     "4/4/2/3/1", "4/4/2/3/1/2"};
+    "4/4/2/2/2/1", "4/4/2/3",     "4/4/2/3/1", "4/4/2/3/1/2", "4/5",         "4/5/2"};
 
 class GraphFiles : public testing::Test {
  protected:
@@ -95,7 +95,19 @@ TEST_F(GraphFiles, ThePbTellsAttributesTuplesAndOriginals) {
       << text;
   EXPECT_NE(text.find("6:{1:31 3:{1:{1:14 2:{1:46 2:{1:{1:4}}}} 1:{1:14 2:{1:5 2:{1:{1:4}}}}}}"), std::string::npos) << text;
   EXPECT_NE(text.find("# Original node: (author_1, TopK)"), std::string::npos);
-  EXPECT_NE(text.find("3:{1:x 2:{1:14}}"), std::string::npos) << text;
+  EXPECT_NE(text.find("3:{1:x 2:{1:14 2:{1:0}}}"), std::string::npos) << text;
+}
+
+TEST_F(GraphFiles, ThePbReadsSeveralOutputsThroughNodesOfTheirOwn) {
+  const TensorDesc desc{DType::kFloat32, {2}};
+  const OpId split = add("split", "Split", {}, {desc, desc});
+  add("last", "Squeeze", {{"split", split, 1}}, {}, "", "", {{"author_1", "Squeeze"}});
+  const std::string text = told(Reader(graph_pb(kProfile.tree(), ops_.graph())), kMessages);
+  EXPECT_NE(text.find("1:{1:{1:1 2:0} 1:{1:cst2 2:0} 2:3 3:TupleGetItem"), std::string::npos) << text;
+  EXPECT_NE(text.find("1:{1:{1:3 2:0} 2:2 3:Squeeze"), std::string::npos) << text;
+  EXPECT_NE(text.find("5:{1:cst2 2:{1:5 3:1}}"), std::string::npos) << text;
+  EXPECT_NE(text.find("6:{1:14 2:{1:0}}"), std::string::npos) << "a type that is not known: " << text;
+  EXPECT_NE(text.find("# Original node: none is known"), std::string::npos) << text;
 }
 
 TEST_F(GraphFiles, TheIrHasTheRealOnesHeadAndItsLinesOfANode) {
@@ -257,8 +269,8 @@ TEST_F(LearnedGraphFiles, TheIrHasTheEdgesThatTheRecordsTell) {
 TEST_F(LearnedGraphFiles, ThePbHasTheSameEdges) {
   run();
   const std::string text = told(Reader(graph_pb(kProfile.tree(), ops_.graph())), kMessages);
-  EXPECT_NE(text.find("1:{1:{1:1 2:0} 1:{1:first.weight 2:0} 2:2 3:mul"), std::string::npos) << text;
-  EXPECT_NE(text.find("1:{1:{1:2 2:0} 1:{1:1 2:0} 2:3 3:cat"), std::string::npos) << text;
+  EXPECT_NE(text.find("1:{1:{1:5 2:0} 1:{1:first.weight 2:0} 2:2 3:mul"), std::string::npos) << text;
+  EXPECT_NE(text.find("1:{1:{1:2 2:0} 1:{1:6 2:0} 2:3 3:cat"), std::string::npos) << text;
   EXPECT_NE(text.find("3:{1:split.self 2:{1:14 2:{1:11 2:{1:{1:2} 1:{1:3}}}}} 3:{1:first.weight 2:{1:14"), std::string::npos) << text;
   EXPECT_NE(text.find("9:      # In file train.py:4/\n"), std::string::npos) << text;
 }

@@ -1,5 +1,9 @@
 // The numbers of fields and of types are those of MindSpore's debug_graph.proto.
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "base/json.h"
 #include "base/protobuf.h"
 #include "base/text.h"
@@ -14,12 +18,12 @@ namespace model {
 constexpr uint32_t kIrVersion = 1, kGraph = 4;
 }
 namespace graph {
-constexpr uint32_t kNode = 1, kName = 2, kParameters = 3, kOutputs = 4, kRootName = 6;
+constexpr uint32_t kNode = 1, kName = 2, kParameters = 3, kOutputs = 4, kConstants = 5, kRootName = 6;
 }
 namespace node {
 constexpr uint32_t kInput = 1, kName = 2, kOpType = 3, kScope = 4, kAttribute = 5, kOutputType = 6, kFullName = 8, kSourceAddress = 9;
 }
-namespace named {  // inputs, parameters, outputs and attributes
+namespace named {  // inputs, parameters, outputs, constants and attributes
 constexpr uint32_t kName = 1, kSecond = 2;
 }
 namespace type {
@@ -42,9 +46,8 @@ void add_tensor_type(std::string& out, const TensorDesc& desc) {
   PbWriter writer(out);
   writer.add_enum(type::kDataType, kTypeTensor);
   PbWriter tensor(writer, type::kTensorType);
-  if (const int element = kElementTypes[static_cast<size_t>(dtype_info(desc.dtype).dtype)]; element != 0) {
-    tensor.add_enum(type::kElemType, element);
-  }
+  // The tools want a type of every tensor; 0 is one that is not known.
+  tensor.add_enum(type::kElemType, kElementTypes[static_cast<size_t>(dtype_info(desc.dtype).dtype)]);
   if (desc.dtype == DType::kUndefined) return;
   PbWriter shape(tensor, type::kShape);
   for (const int64_t size : desc.shape.dims()) {
@@ -115,7 +118,15 @@ std::string source_address(const OpInfo& op) {
   for (const OriginalNode& original : op.originals) {
     if (!is_itself(original, op)) text += concat("      # Original node: (", original.name, ", ", original.type, ")\n");
   }
-  return text;
+  return text.empty() ? "      # Original node: none is known\n" : text;
+}
+
+std::string_view scope_of(const GraphOp& op) { return op.scoped_name.substr(0, op.scoped_name.rfind('/')); }
+
+void add_edge(PbWriter& writer, const std::string& name) {
+  PbWriter edge(writer, node::kInput);
+  edge.add_string(named::kName, name);
+  edge.add_enum(named::kSecond, kDataEdge);
 }
 
 class GraphMessage {
@@ -123,36 +134,76 @@ class GraphMessage {
   explicit GraphMessage(std::span<const GraphOp> ops) : ops_(ops), values_(graph_values(ops)), names_(ops.size()) {
     for (const size_t i : values_.parameters) names_[i] = ops[i].scoped_name;
     for (size_t i = 0; i < values_.nodes.size(); ++i) names_[values_.nodes[i]] = to_text(i + 1);
+    for (const size_t i : values_.nodes) {
+      for (const GraphInput& input : ops[i].inputs) add_item(input.value);
+    }
   }
 
   [[nodiscard]] std::string text(std::string_view name) const {
     std::string text;
     PbWriter writer(text);
-    for (const size_t i : values_.nodes) writer.add_message(graph::kNode, node_message(i));
+    uint32_t constants = 0;
+    for (const size_t i : values_.nodes) {
+      writer.add_message(graph::kNode, node_message(i));
+      for (auto item = items_.lower_bound({i, 0}); item != items_.end() && item->first.first == i; ++item) {
+        writer.add_message(graph::kNode, item_message(ops_[i], item->first, item->second));
+        constants = std::max(constants, item->first.second + 1);
+      }
+    }
     writer.add_string(graph::kName, name.data(), name.size());
     for (const size_t i : values_.parameters) writer.add_message(graph::kParameters, named_message(names_[i], output_type(ops_[i])));
     for (const size_t i : values_.nodes) {
       if (!values_.is_read[i] && ops_[i].info->graph.empty())
         writer.add_message(graph::kOutputs, named_message(names_[i], output_type(ops_[i])));
     }
+    for (uint32_t i = 0; i < constants; ++i) writer.add_message(graph::kConstants, named_message(constant_name(i), value_message(i)));
     writer.add_string(graph::kRootName, "0");
     return text;
   }
 
  private:
+  using Output = std::pair<size_t, uint32_t>;  // position of the op, slot
+
+  static std::string constant_name(uint32_t slot) { return concat("cst", slot + 1); }
+
+  // As in MindSpore, an op with several outputs is read through a node for each of them that somebody reads.
+  void add_item(const GraphValue& value) {
+    const GraphOp* producer = producer_of(ops_, value);
+    if (producer == nullptr || is_pseudo_op(*producer->info) || output_count(*producer) == 1) return;
+    items_.try_emplace({value.producer, value.slot}, items_.size());
+  }
+
+  [[nodiscard]] std::string item_name(size_t item) const { return to_text(values_.nodes.size() + 1 + item); }
+
+  [[nodiscard]] std::string item_message(const GraphOp& op, const Output& output, size_t item) const {
+    std::string text;
+    PbWriter writer(text);
+    add_edge(writer, names_[output.first]);
+    add_edge(writer, constant_name(output.second));
+    writer.add_string(node::kName, item_name(item));
+    writer.add_string(node::kOpType, "TupleGetItem");
+    const std::string_view scope = scope_of(op);
+    writer.add_string(node::kScope, scope.data(), scope.size());
+    std::string type;
+    add_tensor_type(type, seen_output(op, output.second));
+    writer.add_message(node::kOutputType, type);
+    writer.add_string(node::kFullName, concat(scope, "/TupleGetItem-op", item));
+    writer.add_string(node::kSourceAddress, source_address(*op.info));
+    return text;
+  }
+
   [[nodiscard]] std::string node_message(size_t position) const {
     const GraphOp& op = ops_[position];
     std::string text;
     PbWriter writer(text);
     for (const GraphInput& input : op.inputs) {
       if (producer_of(ops_, input.value) == nullptr) continue;
-      PbWriter edge(writer, node::kInput);
-      edge.add_string(named::kName, names_[input.value.producer]);
-      edge.add_enum(named::kSecond, kDataEdge);
+      const auto item = items_.find({input.value.producer, input.value.slot});
+      add_edge(writer, item == items_.end() ? names_[input.value.producer] : item_name(item->second));
     }
     writer.add_string(node::kName, names_[position]);
     writer.add_string(node::kOpType, op.info->type);
-    const std::string_view scope = op.scoped_name.substr(0, op.scoped_name.rfind('/'));
+    const std::string_view scope = scope_of(op);
     writer.add_string(node::kScope, scope.data(), scope.size());
     if (!op.info->attributes.empty()) add_attributes(writer, op.info->attributes);
     writer.add_message(node::kOutputType, output_type(op));
@@ -164,6 +215,7 @@ class GraphMessage {
   std::span<const GraphOp> ops_;
   GraphValues values_;
   std::vector<std::string> names_;
+  std::map<Output, size_t> items_;  // their numbers
 };
 
 }  // namespace

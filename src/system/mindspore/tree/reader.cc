@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/json_members.h"
 #include "base/text.h"
 #include "layout/crash_file.h"
 #include "layout/crashed_dump.h"
@@ -20,6 +21,7 @@ namespace tensortap::mindspore {
 namespace {
 
 constexpr uint64_t kLargestMetadata = uint64_t{16} << 20;
+constexpr uint64_t kSampleDefault = 100;  // MindSpore's "sample_num"
 constexpr std::string_view kTreeAdvice = "; `tensortap repair` of this folder makes files of the tree of them";
 
 class Index : public TreeIndex {
@@ -65,6 +67,19 @@ std::string read_metadata(const Tree& tree) {
   return to_json_text(manifest);
 }
 
+// What the config says was cut to its first elements is marked as a part of a tensor.
+void mark_samples(std::string_view manifest, std::vector<RecordRow>& rows) {
+  const auto json = parse_json(manifest, "the metadata");
+  const Json* config = json.ok() ? member(*json, "config") : nullptr;
+  const Json* common = config == nullptr ? nullptr : member(*config, "common_dump_settings");
+  const Json* e2e = config == nullptr ? nullptr : member(*config, "e2e_dump_settings");
+  if (common == nullptr || e2e == nullptr || count_in(*e2e, "sample_mode") != 1 || count_in(*common, "op_debug_mode") != 0) return;
+  const uint64_t kept = member(*e2e, "sample_num") == nullptr ? kSampleDefault : count_in(*e2e, "sample_num");
+  for (RecordRow& row : rows) {
+    if (row.dims_count == 1 && row.numel == kept) row.stats.valid |= kStatSampled;
+  }
+}
+
 }  // namespace
 
 Confidence recognise_tree(const std::string& folder) {
@@ -81,6 +96,7 @@ Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
   Tree tree = walked.ok() ? *std::move(walked) : Tree();
   TreeRows rows = read_rows(tree, problems);
   std::string manifest = read_metadata(tree);
+  mark_samples(manifest, rows.rows);
   manifest = with_overflows(std::move(manifest), rows);
   TreeContent content{std::move(tree), std::move(rows), std::move(manifest), problems.take(), problems.damage()};
   return with_crashes(std::make_unique<Index>(std::move(content)), folder, kTreeAdvice);

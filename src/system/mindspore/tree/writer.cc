@@ -18,6 +18,7 @@
 #include "system/mindspore/tree/writer_ops.h"
 #include "system/mindspore/tree/writer_options.h"
 #include "system/mindspore/tree/writer_place.h"
+#include "tensor/memory_order.h"
 #include "tree/input_rows.h"
 #include "tree/noted_failures.h"
 
@@ -183,6 +184,8 @@ const std::string& Writer::name_of(const Piece& piece, const RecordRow& row) {
     name.format = desc.shape.rank() == kImageRank ? kImageFormat : kFlatFormat;
   }
   if ((row.flags & kRecordBlocked) != 0) name.format = kBlockedFormat;
+  if (row.element_order == kOrderNhwc) name.format = kLastFormat;
+  if (row.element_order == kOrderNdhwc) name.format = kLastOfFiveFormat;
   ops_.tensor_name(*piece.op, name, name_);
   return name_;
 }
@@ -334,11 +337,13 @@ void Writer::end_parameters(int64_t step, uint64_t run) {
 
 Status Writer::flush_folders() {
   Status first;
-  for (const auto& [step, folder] : folders_) {
+  const auto flush = [&](const FolderPointer& folder) {
     Status status = folder->flush();
     if (first.ok()) first = std::move(status);
     bytes_written_.fetch_add(folder->files().take_text_bytes(), std::memory_order_relaxed);
-  }
+  };
+  for (const auto& [step, folder] : folders_) flush(folder);
+  if (constants_ != nullptr) flush(constants_);
   return first;
 }
 

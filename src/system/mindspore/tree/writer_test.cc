@@ -486,6 +486,7 @@ TEST_F(MindsporeWriterTest, AscendHasNeitherParametersNorMetadata) {
 TEST_F(MindsporeWriterTest, ConstantsStandInAFolderOfTheirOwn) {
   spec_.profile = "mindspore-2.10/gpu";
   spec_.extras.constants = true;
+  spec_.payload = Payload::kFull;
   create();
   OpInfo constant = op_info("folded", "Initializer");
   constant.originals = {{"c", "Constant"}};
@@ -497,6 +498,9 @@ TEST_F(MindsporeWriterTest, ConstantsStandInAFolderOfTheirOwn) {
   ASSERT_TRUE(writer_->end_step(0, 0).ok());
   EXPECT_EQ(told("rank_0/Net/0/constants"), "data-1.out0=3 ");
   EXPECT_EQ(told("rank_0/Net/0/0"), "Default_a_Relu-op0.in0=3 Default_a_Relu-op0.out0=3 ");
+  const auto table = read_file(join_path(folder_.path(), "rank_0/Net/0/constants/statistic.csv"));
+  ASSERT_TRUE(table.ok());
+  EXPECT_EQ(std::ranges::count(*table, '\n'), 2) << *table;
 }
 
 TEST_F(MindsporeWriterTest, ParametersWhoseNamesDifferInCleanedCharactersOnlyStayApart) {
