@@ -201,8 +201,11 @@ def test_a_config_is_followed(tmp_path: Path) -> None:
 
     script = Script().say("update")
     ask(script)
+    script.say("param", "{}", "0_PID/1/3_A/op_param.json")
     script.say("sleep", 2500).say("update")
     ask(script)
+    for place in ("0/3_A", "1/3_A/1_B", "2/3_A", "0/30_A"):
+        script.say("param", "{}", f"0_PID/{place}/op_param.json")
     config.write_text(json.dumps({"dump_enable": "false"}))
     words = [str(atb_home(1) / "driver"), *write(script, tmp_path)]
     environment = {**os.environ, **variables(tmp_path), "LD_PRELOAD": str(library(1)), "ATB_DUMP_CONFIG": str(config)}
@@ -214,6 +217,9 @@ def test_a_config_is_followed(tmp_path: Path) -> None:
         rest, err = program.communicate(timeout=60)
     assert first == ["0"] * 6, err
     assert rest.split() == ["1", "1", "1", "0", "0", "0"], err
+    written = tmp_path.glob(f"{DUMP}/tensors/0_*/**/op_param.json")
+    folders = sorted(str(path.parent.relative_to(tmp_path / DUMP / "tensors")).partition("/")[2] for path in written)
+    assert folders == ["0/3_A", "1/3_A/1_B"], "parameters lie beside tensors that the config selects"
 
 
 def is_selected(ids: list[int], kind: str, wanted: str, names: str, child: bool) -> bool:

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 import onnx
 import pytest
 import tensortap as module
-from cli_support import ROOT, package_alone, tensortap
+from cli_support import ROOT, package_alone, small_model, tensortap
 from exec_support import TORCH_PYTHON
 
 MSIT_PYTHON = os.environ.get("TENSORTAP_TEST_MSIT_PYTHON", "")
@@ -102,6 +103,27 @@ settings = types.SimpleNamespace(golden_path=golden, my_path=mine, output="repor
 compared = CompareMgr(golden, mine, settings)
 print(json.dumps(compared.is_parsed_cmp_path()) if not compared.is_parsed_cmp_path() else json.dumps(compared.compare("report")))
 """
+
+
+# L2 L17
+def test_its_comparison_pairs_the_operations_of_two_dumps_of_onnxruntime(tmp_path: Path) -> None:
+    model = small_model(tmp_path / "m.onnx")
+    program = "import numpy, onnxruntime; onnxruntime.InferenceSession('m.onnx').run(None, {'x': numpy.ones((2, 3), 'f')})"
+    (tmp_path / "net.py").write_text(program)
+    dumps = []
+    for name in ("first", "same"):
+        words = ["llm", "dump", "--exec", f"{sys.executable} net.py", "--type", "tensor", "model", "-o", name]
+        done = tensortap(*words, cwd=tmp_path)
+        assert done.code == 0 and model.exists(), done.err
+        dumps += [str(path) for path in (tmp_path / name).glob("msit_dump_*")]
+    (tmp_path / "report").mkdir(mode=0o750)
+    vendor(COMPARE, [*dumps, "api"], tmp_path)
+    (path,) = (tmp_path / "report").glob("*.csv")
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    (topology,) = Path(dumps[0]).glob("model/*/*.json")
+    assert [row["my_op_type"] for row in rows] == [node["opType"] for node in json.loads(topology.read_text())["nodes"]]
+    assert {row["cosine_similarity"] for row in rows} == {"1.0"}
 
 
 # L15 L17

@@ -73,6 +73,10 @@ TENSORTAP_API int tensortap_add_document(tensortap_session* session, const tenso
 /* Whether the dump has a place for what calls were given beside tensors, and keeps the tensors that belong to it: 0 no, 1 yes. */
 TENSORTAP_API int tensortap_wants_arguments(tensortap_session* session) TENSORTAP_NOEXCEPT;
 
+/* Whether the event after an op is to hold what the op read, too, as the op left it: 0 no, 1 yes. What it read before it ran is told as
+ * ever (TENSORTAP_EVENT_READ_FIRST). */
+TENSORTAP_API int tensortap_wants_reads_after(tensortap_session* session) TENSORTAP_NOEXCEPT;
+
 /* Says what a call of an op was given beside tensors, where that is not what `attributes` of the op's registration has: `json` is the text
  * of an object that takes the place of all arguments among them. `step` and `call` are those of the call's event, `call` as
  * tensortap_op_event::call has it. Before that event. A failure is one of the session's, and run.json says from which step on they are

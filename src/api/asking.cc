@@ -65,6 +65,13 @@ int tensortap_wants_arguments(tensortap_session* session) noexcept {
   return open != nullptr && open->wants_arguments() ? 1 : 0;
 }
 
+int tensortap_wants_reads_after(tensortap_session* session) noexcept {
+  const tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr || !open->options().before_moment) return 0;
+  const tensortap::CaptureSpec& spec = open->options().spec;
+  return spec.inputs && tensortap::looks_at_reads_after(spec) ? 1 : 0;
+}
+
 int tensortap_add_arguments(tensortap_session* session, tensortap_op_id op, int64_t step, uint32_t call, const char* json) noexcept {
   tensortap::CaptureSession* open = session_of(session);
   if (open == nullptr) return TENSORTAP_OK;

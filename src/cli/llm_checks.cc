@@ -51,8 +51,9 @@ Status check_disk_room(const std::string& output, uint64_t least) {
   TENSORTAP_ASSIGN_OR_RETURN(const uint64_t room, free_disk_bytes(nearest_existing(output)));
   if (room >= least) return {};
   return Status(StatusCode::kExhausted,
-                fmt::format("Please make sure that the remaining disk space in the dump path is greater than 2 GB ({} has {} free)",
-                            quote(nearest_existing(output)), bytes_text(room)));
+                fmt::format("Disk space is not enough, it's must more than 2G, free size(MB) is: {} ({}). Please make sure that the "
+                            "remaining disk space in the dump path is greater than 2 GB",
+                            room >> 20U, quote(nearest_existing(output))));
 }
 
 Result<std::string> read_llm_config(const std::string& path) {

@@ -126,6 +126,13 @@ Result<ExitCode> explain_run(const LlmRun& run, Terminal& terminal) {
   return ExitCode::kFine;
 }
 
+// What the options come to, before the program starts.
+void tell_decisions(const LlmRun& run, const Terminal& terminal) {
+  terminal.note(printable(concat("the program is started as: ", join(run.program, " "))));
+  for (const std::string& line : explain(run.spec)) terminal.note(printable(line));
+  for (const auto& [name, value] : run.variables) terminal.note(printable(concat("environment: ", name, "=", value.value_or(""))));
+}
+
 // As by the route that reports every node's module: a dump has the operations below it.
 CapturedRun captured_run(LlmRun& run) {
   CapturedRun captured;
@@ -154,6 +161,7 @@ Result<ExitCode> dump(const std::vector<std::string>& typed, Terminal& terminal)
   if (!run.ok()) return refuse(run.status(), terminal);
   for (const std::string& note : run->spec.notes) terminal.note(printable(note));
   if (explains) return explain_run(*run, terminal);
+  if (words.text("log-level", "info") == "debug") tell_decisions(*run, terminal);
   if (run->program.empty()) return refuse(invalid_argument("--exec holds blanks alone; name a program"), terminal);
   TENSORTAP_ASSIGN_OR_RETURN(const FoundProgram found, find_captured_program(run->program.front()));
   TENSORTAP_RETURN_IF_ERROR(check_for_programs(run->spec));

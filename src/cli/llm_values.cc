@@ -63,7 +63,11 @@ Status check_ids(std::string& value) {
 
 Status check_rounds(std::string& value) {
   for (const std::string_view piece : split(value, ',')) {
+    int64_t number = 0;
     if (!piece.empty() && !is_digits(piece)) return invalid_argument(fmt::format("output size \"{}\" is not a legal number", value));
+    if (!piece.empty() && !parse_integer(piece, number)) {
+      return invalid_argument(fmt::format("output size \"{}\" is not a legal number: {} is too large", value, piece));
+    }
   }
   return {};
 }

@@ -255,7 +255,7 @@ TEST(Llm, ADiskWithTooLittleRoomIsToldInMsitsWords) {
   EXPECT_TRUE(tensortap::cli::check_disk_room(folder / "not/yet/there", 1).ok());
   const tensortap::Status status = tensortap::cli::check_disk_room(folder / "not/yet/there", UINT64_MAX);
   EXPECT_EQ(status.code(), tensortap::StatusCode::kExhausted);
-  EXPECT_THAT(status.message(), StartsWith("Please make sure that the remaining disk space in the dump path is greater than 2 GB"));
+  EXPECT_THAT(status.message(), StartsWith("Disk space is not enough, it's must more than 2G, free size(MB) is: "));
 }
 
 // L10: what is said grows with the level; errors always are.

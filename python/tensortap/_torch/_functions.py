@@ -103,6 +103,8 @@ class Functions:
         ``add_module(number of the module, class, level)``: gives the number of a node for ``add_site``, 0 when it cannot be captured.
     tells_calls_apart
         ``tells_calls_apart()``: whether each call of a module or an operator is an op of its own, and steps are rounds of a phase.
+    tells_reads_after
+        ``tells_reads_after()``: whether the event at the end of a module's call holds what the call read, too.
     round_begins
         ``round_begins(number of a module, phase)``: the model is called, 1 prefill, 2 decode, 3 train.
     operation_begins
@@ -191,6 +193,7 @@ class Functions:
     level_of_call: Callable[[bool], int]
     add_module: Callable[[int, str, int], int]
     tells_calls_apart: Callable[[], bool]
+    tells_reads_after: Callable[[], bool]
     round_begins: Callable[[int, int], None]
     operation_begins: Callable[[int, bool], int]
     operation_ends: Callable[[int], None]

@@ -65,7 +65,8 @@ class ModuleEvents:
                 begun.node = self._node(self._functions.module_id(module), class_name_of(module), level) if level >= 0 else 0
             if begun.node:
                 begun.phase = _FORWARD if torch.is_grad_enabled() else _INFERENCE
-                self._dump(begun, _FIRST, _INPUT, arguments)
+                self._dump(begun, _FIRST, {_INPUT: arguments})
+                begun.arguments = arguments if self._functions.tells_reads_after() else ()
         except Exception:
             begun.node = 0
         return begun if begun.node or begun.running_before is not None else None
@@ -94,20 +95,21 @@ class ModuleEvents:
         """
         try:
             if returned and begun.node:
-                self._dump(begun, _SECOND, _OUTPUT, _results(result))
+                self._dump(begun, _SECOND, {_INPUT: begun.arguments, _OUTPUT: _results(result)})
         except Exception:
             return
         finally:
             if begun.running_before is not None:
                 self._functions.operation_ends(begun.running_before)
 
-    def _dump(self, begun: _Begun, moment: int, kind: int, values: Iterable[Any]) -> None:
+    def _dump(self, begun: _Begun, moment: int, by_kind: Mapping[int, Iterable[Any]]) -> None:
         tensors: list[torch.Tensor] = []
         rows: list[_Row] = []
-        for slot, value in enumerate(values):
-            for element, tensor in enumerate(tensors_in(value, _DEEPEST)):
-                rows.append((len(tensors), kind, slot, -1 if tensor is value else element, 0))
-                tensors.append(tensor)
+        for kind, values in by_kind.items():
+            for slot, value in enumerate(values):
+                for element, tensor in enumerate(tensors_in(value, _DEEPEST)):
+                    rows.append((len(tensors), kind, slot, -1 if tensor is value else element, 0))
+                    tensors.append(tensor)
         if tensors:
             # A call that read nothing has told nothing before.
             told = moment if moment == _FIRST or begun.told_first else 0
@@ -158,4 +160,5 @@ class _Begun:
     node: int = 0  # 0 = nothing is told of it
     phase: int = _INFERENCE
     told_first: bool = False
+    arguments: tuple[Any, ...] = ()  # what is told again when the call ends
     running_before: int | None = None

@@ -138,16 +138,21 @@ bool Dump::selects_operation(std::span<const int64_t> ids, std::string_view type
   return keeps(question);
 }
 
-bool Dump::selects_folder(std::string_view folder) {
+bool Dump::selects_folder(std::string_view folder) { return follows_into(folder, 0); }
+
+bool Dump::selects_parameters(std::string_view folder) { return follows_into(folder, TENSORTAP_QUESTION_STEP); }
+
+bool Dump::follows_into(std::string_view folder, uint32_t also) {
   if (!request_.follows) return true;
   const std::optional<FolderPath> path = parse_folder_path(folder);
   if (!path) return false;
   const PathOperation& last = path->operations.back();
   const std::string type(last.type);
-  tensortap_question question = question_about(TENSORTAP_QUESTION_OP | TENSORTAP_QUESTION_DEVICE);
+  tensortap_question question = question_about(TENSORTAP_QUESTION_OP | TENSORTAP_QUESTION_DEVICE | also);
   question.id = last.id.c_str();
   question.type = type.c_str();
   question.device = path->device;
+  question.step = path->round;
   return keeps(question);
 }
 
@@ -193,7 +198,8 @@ bool Dump::has_disk_room(uint64_t bytes) {
   const Result<uint64_t> free = free_disk_bytes(request_.out);
   if (!free.ok() || (*free > kKeptFree && *free / 2 > bytes)) return true;
   if (!full_disk_said_.exchange(true)) {
-    say(concat("Disk space is not enough, it's must more than 2G and twice size of data, free size(MB) is: ", *free >> 20));
+    const std::string_view clause = *free > kKeptFree ? " and twice size of data" : "";
+    say(concat("Disk space is not enough, it's must more than 2G", clause, ", free size(MB) is: ", *free >> 20));
   }
   return false;
 }

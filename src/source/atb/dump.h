@@ -41,6 +41,8 @@ class Dump {
   bool selects_operation(std::span<const int64_t> ids, std::string_view type);
   bool selects_folder(std::string_view folder);
   bool selects_execution(uint64_t count);
+  // Of the operation with this folder. The program asks nothing about the folder or the execution before it gives them.
+  bool selects_parameters(std::string_view folder);
   void look_at_config();
 
   void save_tensor(const ToldTensor& tensor, const void* data, uint64_t bytes);
@@ -62,6 +64,8 @@ class Dump {
   static void close_at_exit();
 
   bool keeps(const tensortap_question& question) { return tensortap_would_keep(session_, &question) != 0; }
+  // Whether a config that is followed selects the folder, as to its round too where `also` is TENSORTAP_QUESTION_STEP. True without one.
+  bool follows_into(std::string_view folder, uint32_t also);
   tensortap_op_id op_of(const FolderPath& folder);
   void give(const TensorPath& path, tensortap_tensor& tensor);
   bool has_disk_room(uint64_t bytes);

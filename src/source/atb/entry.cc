@@ -77,7 +77,7 @@ void save_tiling(const void* data, uint64_t bytes, std::string_view path) noexce
 
 void save_parameters(std::string_view parameters, std::string_view path) noexcept {
   told([&](Dump& dump) {
-    if (!dump.wishes(Wish::kTensors)) return;
+    if (!dump.wishes(Wish::kTensors) || !dump.selects_parameters(path.substr(0, path.rfind("/op_param.json")))) return;
     dump.save_document(concat("tensors/", with_file(path, "op_param.json")), concat(parameters, "\n"));
   });
 }

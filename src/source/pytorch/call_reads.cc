@@ -1,6 +1,7 @@
 #include "source/pytorch/call_reads.h"
 
 #include <span>
+#include <vector>
 
 #include "base/silenced.h"
 #include "source/pytorch/torch_capture.h"
@@ -44,6 +45,10 @@ void gather_shown(const ShownReads& reads) {
 
 }  // namespace
 
+ReadArgument argument_of(const tensortap_torch_tensor& tensor) {
+  return {tensor.storage, tensor.data, tensor.storage_bytes, tensor.slot, tensor.element};
+}
+
 bool leaves_out(PendingCall& pending, const tensortap_torch_tensor& tensor, const StorageContent& content) {
   const TorchOperator& op = pending.capture->runtime.operators[pending.identity->op];
   if (!content.unwritten || tensor.slot >= 64 || (op.written >> tensor.slot & 1U) == 0 || op.name_space == "aten") return false;
@@ -66,13 +71,20 @@ void gather_what_it_writes_over(ThreadCalls& calls, PendingCall& pending, const 
     const bool is_written = !pending.written.empty() && calls.written.reaches(tensor);
     const StorageContent content = is_written ? pending.capture->storages.look(tensor, calls.met) : StorageContent{};
     if (is_written && leaves_out(pending, tensor, content)) continue;
-    pending.read.push_back({tensor.storage, tensor.data, tensor.storage_bytes, tensor.slot, tensor.element});
+    pending.read.push_back(argument_of(tensor));
     if (!is_written) continue;
     tensortap_tensor told;
     if (!pending.capture->describe(*pending.identity, tensor, content, told)) continue;
     told.slot_kind = TENSORTAP_SLOT_INPUT;
     calls.tensors.push_back(told);
   }
+}
+
+void gather_what_it_left(const ShownReads& reads) {
+  gather_shown(reads);
+  std::vector<tensortap_tensor>& shown = reads.calls.shown;
+  std::erase_if(shown, [](const tensortap_tensor& tensor) { return (tensor.flags & TENSORTAP_TENSOR_GONE) != 0; });
+  reads.calls.tensors.insert(reads.calls.tensors.begin(), shown.begin(), shown.end());
 }
 
 uint64_t show_reads(void* reads, const tensortap_tensor** tensors) noexcept {

@@ -18,6 +18,9 @@ bool leaves_out(PendingCall& pending, const tensortap_torch_tensor& tensor, cons
 // At the begin of a call: notes in `pending` what it reads, and gathers in calls.tensors what it may write over.
 void gather_what_it_writes_over(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call);
 
+// Where an argument is at the begin of a call.
+ReadArgument argument_of(const tensortap_torch_tensor& tensor);
+
 // At the end of a call: what tensortap_show_reads gets. Lives as long as the event.
 struct ShownReads {
   ThreadCalls& calls;
@@ -27,6 +30,8 @@ struct ShownReads {
 // Shows everything that was noted, in that order. What is not where it was has the flag TENSORTAP_TENSOR_GONE. The array is that thread's
 // calls.shown.
 uint64_t show_reads(void* reads, const tensortap_tensor** tensors) noexcept;
+// Puts what was noted and is still where it was in front of calls.tensors, as the call left it.
+void gather_what_it_left(const ShownReads& reads);
 
 }  // namespace tensortap::pytorch
 

@@ -66,6 +66,11 @@ bool tells_calls_apart() {
   return capture && capture->identities.calls_apart();
 }
 
+bool tells_reads_after() {
+  const EnteredCapture capture;
+  return capture && capture->shows_reads_after;
+}
+
 void round_begins(ModuleId model, uint32_t phase) {
   const EnteredCapture capture;
   if (capture && capture->identities.calls_apart()) capture->steps.round_begins(model, phase);
@@ -273,9 +278,9 @@ uint32_t operator_of(TorchRuntime& runtime, const GraphNode& told) {
 }
 
 const GraphEvents& graph_events() {
-  static const GraphEvents events = {takes_nodes,       add_node,       wants_node,       add_site,       graph_begins,  graph_ends,
-                                     wrote_unseen,      compile_begins, compile_ends,     autograd_names, level_of_call, add_module,
-                                     tells_calls_apart, round_begins,   operation_begins, operation_ends};
+  static const GraphEvents events = {takes_nodes,       add_node,          wants_node,   add_site,         graph_begins,  graph_ends,
+                                     wrote_unseen,      compile_begins,    compile_ends, autograd_names,   level_of_call, add_module,
+                                     tells_calls_apart, tells_reads_after, round_begins, operation_begins, operation_ends};
   return events;
 }
 

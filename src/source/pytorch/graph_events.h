@@ -81,6 +81,8 @@ struct GraphEvents {
   // Whether each call is an op of its own, and steps are rounds of a model's phase. If so the end of a module's call is an event whatever
   // levels were asked for, and the following are called.
   bool (*tells_calls_apart)() = nullptr;
+  // Whether the event at the end of a call holds what the call read, too.
+  bool (*tells_reads_after)() = nullptr;
   // A model is called in this phase, enum tensortap_model_phase.
   void (*round_begins)(ModuleId model, uint32_t phase) = nullptr;
   // A module is called; node 0 = it is no operation, what it calls are root operations. `unseen`: nothing will tell what it read and made.

@@ -42,7 +42,7 @@ OpIdentity& identity_of(TorchCapture& capture, ThreadCalls& calls, const OpKey& 
   return identity;
 }
 
-// Gathers the arguments of a call for the session.
+// Gathers the arguments of a call for the session, and notes them in `pending` where its end tells them again.
 void gather_inputs(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
   calls.tensors.clear();
   for (uint32_t i = 0; i < call.tensor_count; ++i) {
@@ -53,6 +53,7 @@ void gather_inputs(ThreadCalls& calls, PendingCall& pending, const tensortap_tor
     if (!pending.capture->describe(*pending.identity, tensor, content, told)) continue;
     told.slot_kind = TENSORTAP_SLOT_INPUT;
     calls.tensors.push_back(told);
+    if (pending.capture->shows_reads_after) pending.read.push_back(argument_of(tensor));
   }
 }
 
@@ -284,9 +285,10 @@ void report_what_it_made(ThreadCalls& calls, PendingCall& pending, std::span<con
     calls.tensors.push_back(told);
   }
   if (!pending.wanted) return;
+  ShownReads reads{calls, pending, ended};
+  if (ended != nullptr && capture.shows_reads_after) gather_what_it_left(reads);
   tensortap_op_event event = event_of(pending, calls);
   event.duration_ns = duration;
-  ShownReads reads{calls, pending, ended};
   if (ended != nullptr && shows_later(pending)) {
     event.show_reads = show_reads;
     event.reads = &reads;

@@ -140,6 +140,12 @@ PyObject* tells_calls_apart_function(PyObject*, PythonArguments, ptrdiff_t) {
   return PyBool_FromLong(function != nullptr && function() ? 1 : 0);
 }
 
+// tells_reads_after() -> whether the event at the end of a call holds what the call read, too
+PyObject* tells_reads_after_function(PyObject*, PythonArguments, ptrdiff_t) {
+  const auto function = events_of_graphs().tells_reads_after;
+  return PyBool_FromLong(function != nullptr && function() ? 1 : 0);
+}
+
 // round_begins(number of the model, its phase)
 PyObject* round_begins_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto model = static_cast<ModuleId>(PyLong_AsLong(arguments[0]));
@@ -175,7 +181,7 @@ constinit std::array graph_methods = {
     python_method<autograd_names_function, 0>("autograd_names"), python_method<level_of_call_function, 1>("level_of_call"),
     python_method<add_module_function, 3>("add_module"),         python_method<tells_calls_apart_function, 0>("tells_calls_apart"),
     python_method<round_begins_function, 2>("round_begins"),     python_method<operation_begins_function, 2>("operation_begins"),
-    python_method<operation_ends_function, 1>("operation_ends"),
+    python_method<operation_ends_function, 1>("operation_ends"), python_method<tells_reads_after_function, 0>("tells_reads_after"),
 };
 
 }  // namespace

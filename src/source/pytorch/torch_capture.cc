@@ -80,6 +80,7 @@ bool names_groups() {
 TorchCapture::TorchCapture(tensortap_session* opened, TorchRuntime& given)
     : TorchSession(opened, given, on_step, this),
       shows_reads(tensortap_wants_reads(opened) != 0),
+      shows_reads_after(tensortap_wants_reads_after(opened) != 0),
       wants_moves(!shows_reads || (static_cast<uint32_t>(tensortap_wants_reads(opened)) & TENSORTAP_WANTS_PASSED_ON) != 0),
       wants_arguments(tensortap_wants_arguments(opened) != 0) {}
 

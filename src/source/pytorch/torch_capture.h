@@ -20,9 +20,10 @@ class TorchCapture : public TorchSession {
  public:
   TorchCapture(tensortap_session* opened, TorchRuntime& runtime);
 
-  const bool shows_reads;      // tensortap_wants_reads()
-  const bool wants_moves;      // operators that only rearrange values count in every execution
-  const bool wants_arguments;  // tensortap_wants_arguments()
+  const bool shows_reads;        // tensortap_wants_reads()
+  const bool shows_reads_after;  // tensortap_wants_reads_after()
+  const bool wants_moves;        // operators that only rearrange values count in every execution
+  const bool wants_arguments;    // tensortap_wants_arguments()
   // A collective failed, and no operator began since.
   std::atomic<bool> work_has_failed{false};
   BackwardLinks links;

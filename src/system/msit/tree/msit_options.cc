@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "layout/layout_option.h"
 #include "system/msit/tree/tree_names.h"
+#include "trace/scoped_name.h"
 #include "tree/folder_names.h"
 #include "tree/walk.h"
 
@@ -77,6 +78,14 @@ std::string absolute(const std::string& folder) {
   return path.size() > 1 ? path : folder;
 }
 
+// The name of the topology of a session of ONNX Runtime: a process may have several. "" of other sources, whose ops tell their model.
+std::string model_name(const DumpInfo& info) {
+  if (!info.source.starts_with("onnxruntime")) return {};
+  std::string_view name = info.model;
+  if (name.ends_with(".onnx")) name.remove_suffix(5);
+  return concat(name.empty() ? "model" : identifier(name), info.model_id > 1 ? concat("_", info.model_id) : "");
+}
+
 }  // namespace
 
 const LayoutOption kLayoutOptions[9] = {
@@ -123,6 +132,7 @@ Result<WriterOptions> writer_options(const DumpInfo& info, const CaptureSpec& sp
   options.kernel_files = kernel_files != "false";
   options.threads = info.threads;
   options.own_kernels = !info.kernels;
+  options.model = model_name(info);
   options.files = files != "false";
   options.dump = dump_name(digits);
   options.process = concat(device, "_", process);

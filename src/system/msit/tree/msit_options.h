@@ -32,6 +32,7 @@ struct WriterOptions {
   bool launches = false;        // how kernels were launched
   bool kernel_files = true;     // tensors of kernels have files
   bool own_kernels = true;      // an operator is its own kernel, for the source knows of none
+  std::string model;            // the model of all root operations, "" where each tells its own
   bool files = true;            // tensors have files
   bool table_before = true;     // these name the files in "before"
   std::string absolute_root;    // of the paths in tables

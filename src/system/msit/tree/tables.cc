@@ -40,8 +40,8 @@ std::vector<ExecutionTensor> Tables::side_of(const Execution& execution, bool is
   return side;
 }
 
-std::string Tables::row_of(const Execution& execution, uint64_t number) const {
-  return execution_row(number, {execution.name, execution.parameters, side_of(execution, true), side_of(execution, false)});
+std::string Tables::row_of(const Execution& execution, const std::string& name, uint64_t number) const {
+  return execution_row(number, {name, execution.parameters, side_of(execution, true), side_of(execution, false)});
 }
 
 Status Tables::write(const std::string& name, Table& table) {
@@ -56,15 +56,25 @@ Status Tables::write(const std::string& name, Table& table) {
 }
 
 Status Tables::end(const Execution& execution) {
-  const bool is_asked = execution.is_kernel ? options_.kernel_table : options_.operation_table && execution.is_leaf;
-  if (!is_asked) return {};
+  if (execution.is_kernel) return options_.kernel_table ? add_row(execution, execution.name, true) : Status();
+  if (!execution.is_leaf) return {};
+  Status status;
+  if (options_.operation_table) status = add_row(execution, execution.name, false);
+  if (options_.kernel_table && !execution.own_kernel.empty()) {
+    const Status added = add_row(execution, execution.own_kernel, true);
+    if (status.ok()) status = added;
+  }
+  return status;
+}
+
+Status Tables::add_row(const Execution& execution, const std::string& name, bool as_kernel) {
   const std::string process = execution.process.substr(execution.process.find('_') + 1);
-  const std::string name = concat(execution.is_kernel ? "kernel_io_tensors/" : "operation_io_tensors/", process,
-                                  execution.is_kernel ? "/kernel_tensors_" : "/operation_tensors_", execution.round, ".csv");
-  Table& table = tables_[name];
+  const std::string file = concat(as_kernel ? "kernel_io_tensors/" : "operation_io_tensors/", process,
+                                  as_kernel ? "/kernel_tensors_" : "/operation_tensors_", execution.round, ".csv");
+  Table& table = tables_[file];
   if (table.rows == 0) table.waiting = kExecutionColumns;
-  table.waiting += row_of(execution, ++table.rows);
-  return table.waiting.size() < kBlock ? Status() : write(name, table);
+  table.waiting += row_of(execution, name, ++table.rows);
+  return table.waiting.size() < kBlock ? Status() : write(file, table);
 }
 
 Status Tables::see(const TableOp& op, const RecordRow& row) {
@@ -85,11 +95,15 @@ Status Tables::see(const TableOp& op, const RecordRow& row) {
   }
   if (running.empty() || !is_same(running.back())) {
     // What is below an operation may be known only when it runs.
-    for (Execution& above : running) above.is_leaf = above.is_leaf && op.is_kernel;
+    for (Execution& above : running) {
+      above.is_leaf = above.is_leaf && op.is_kernel;
+      above.own_kernel.clear();
+    }
     running.push_back({std::string(op.process),
                        std::string(op.path),
                        std::string(op.name),
                        std::string(op.parameters),
+                       std::string(op.own_kernel),
                        op.is_kernel,
                        op.is_leaf,
                        row.step,

@@ -25,6 +25,7 @@ struct TableOp {
   std::string_view path;        // below the round
   std::string_view name;        // "LinearOperation_1_0", of a kernel its type alone
   std::string_view parameters;  // JSON text, "" = none
+  std::string_view own_kernel;  // what the operation is called as a kernel where it is its own, "" = it is none
   bool is_kernel = false;
   bool is_leaf = false;  // nothing but kernels is below it
 };
@@ -56,6 +57,7 @@ class Tables {
     std::string path;
     std::string name;
     std::string parameters;
+    std::string own_kernel;
     bool is_kernel = false;
     bool is_leaf = false;
     int64_t round = 0;
@@ -71,8 +73,9 @@ class Tables {
   };
 
   Status end(const Execution& execution);
+  Status add_row(const Execution& execution, const std::string& name, bool as_kernel);
   Status write(const std::string& name, Table& table);
-  [[nodiscard]] std::string row_of(const Execution& execution, uint64_t number) const;
+  [[nodiscard]] std::string row_of(const Execution& execution, const std::string& name, uint64_t number) const;
   [[nodiscard]] std::vector<ExecutionTensor> side_of(const Execution& execution, bool is_input) const;
 
   const WriterOptions& options_;

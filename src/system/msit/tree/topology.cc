@@ -121,12 +121,13 @@ TopologyDocument Topology::layer_of(OpId id) const {
 }
 
 // The keys stand in the order in which the real caller's library sorts them.
-TopologyDocument Topology::model_of(const std::string& model, ModelPhase phase) const {
+TopologyDocument Topology::model_of(const std::string& of_class, ModelPhase phase) const {
   std::vector<OpId> own;
   for (const OpId id : roots_) {
     const TopologyOperation& operation = operations_.at(id);
-    if (operation.model == model && operation.phase == phase) own.push_back(id);
+    if (operation.model == of_class && operation.phase == phase) own.push_back(id);
   }
+  const std::string model = document_name(of_class, phase);
   Names names;
   std::vector<std::string> inputs;
   std::set<Value> made;
@@ -163,7 +164,7 @@ TopologyDocument Topology::model_of(const std::string& model, ModelPhase phase) 
   document["modelName"] = model;
   document["nodes"] = std::move(nodes);
   if (!outputs.empty()) document["outTensors"] = outputs;
-  TopologyDocument told{concat(document_name(model, phase), ".json"), to_json_text(document), {}};
+  TopologyDocument told{concat(model, ".json"), to_json_text(document), {}};
   for (const OpId id : own) note_types(id, told.types);
   return told;
 }

@@ -82,7 +82,7 @@ class Topology {
   // Notes the types of the operation's tensors and of those below it.
   void note_types(OpId id, std::map<std::string, OperationTypes>& types) const;
   TopologyDocument layer_of(OpId id) const;
-  TopologyDocument model_of(const std::string& model, ModelPhase phase) const;
+  TopologyDocument model_of(const std::string& of_class, ModelPhase phase) const;
 
   std::map<OpId, TopologyOperation> operations_;
   std::map<OpId, Call> calls_;  // of the round

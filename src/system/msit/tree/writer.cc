@@ -1,6 +1,7 @@
 #include "system/msit/tree/writer.h"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -142,20 +143,29 @@ void Writer::tell_tables(const Op& op, const RecordRow& row) {
   const Op* owner = op.is_kernel && op.parameters.empty() ? ops_.find(op.parent) : &op;
   const std::string name = op.is_kernel ? op.type : concat(op.type, "_", op.ids);
   const std::string& process = op.process.empty() ? options_.process : op.process;
-  noted_.note(
-      tables_.see({process, op.path, name, owner == nullptr ? std::string_view() : owner->parameters, op.is_kernel, op.is_leaf}, row));
+  noted_.note(tables_.see({process, op.path, name, owner == nullptr ? std::string_view() : owner->parameters,
+                           options_.own_kernels ? std::string_view(op.kernel) : std::string_view(), op.is_kernel, op.is_leaf},
+                          row));
 }
 
 // Of kernels the real system's topology tells nothing.
 void Writer::add_to_topology(OpId id, const OpInfo& info) {
   const Op* op = ops_.find(id);
   if (!options_.describes_operations() || op == nullptr || op->pseudo || op->is_kernel) return;
-  const std::string model = info.module.substr(0, info.module.find('.'));
+  // Every operator of a session of ONNX Runtime is one of its model.
+  const std::string model = options_.model.empty() ? info.module.substr(0, info.module.find('.')) : options_.model;
   topology_.add(id, {op->ids, op->type, op->parameters, op->parent, model, info.model_phase});
 }
 
 void Writer::tell_topology(OpId id, const RecordRow& row) {
-  if (options_.describes_operations()) topology_.see(id, row);
+  if (!options_.describes_operations()) return;
+  RecordRow told = row;
+  // Where memory has no numbers, an input is the record that it was made of.
+  if (!options_.model.empty() && told.storage == 0) {
+    told.storage = std::numeric_limits<uint64_t>::max();
+    told.version = told.sequence;
+  }
+  topology_.see(id, told);
 }
 
 Status Writer::write_topology() {
