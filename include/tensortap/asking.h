@@ -29,6 +29,23 @@ extern "C" {
  * another call. Neither: it names the slot. */
 #define TENSORTAP_TENSOR_OWN_NAME 32u
 #define TENSORTAP_TENSOR_OTHER_NAME 64u
+/* The elements are in memory that the host cannot read, or are not there yet. Where `data` is null, the record was not looked at, and no
+ * answer about the dump covers it. */
+#define TENSORTAP_TENSOR_ON_DEVICE 128u
+
+/* Memory that the host cannot read, such as that of a GPU. Of a source; lives as long as its session. */
+typedef struct tensortap_device {
+  uint32_t size;
+  int32_t index;    /* number of the device among those of its kind */
+  const char* name; /* of the kind, such as "cuda" */
+  void* memory;     /* the source's own */
+  /* Copies the elements of a tensor of a running event, and waits for them. Returns the first one, in host memory: where *packed is set to
+   1 * the elements are contiguous, otherwise they have the strides of the tensor. Null where that cannot be: *reason is then a text as
+   * tensortap_not_captured() takes it. What it returns is valid until release(), or until the op of the event ended. On the thread of the
+   * event, within the call that reports it. */
+  const void* (*fetch)(const struct tensortap_device* device, const void* source, int* packed, const char** reason);
+  void (*release)(const struct tensortap_device* device, const void* data); /* may be null */
+} tensortap_device;
 
 /* Of what an op gave: its NaN and Inf were in the memory before the op, which nothing was written to since it was allocated. */
 #define TENSORTAP_TENSOR_LEFT 0x1000000u

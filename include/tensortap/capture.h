@@ -99,8 +99,7 @@ typedef struct tensortap_string {
   uint64_t size;
 } tensortap_string;
 
-/* Runs task(context, i) for i in [0, count), on as many threads as the runtime likes, and returns when all are done. Given by
- * a source whose runtime has a thread pool: big tensors are then split over the program's own threads. */
+/* Runs task(context, i) for i in [0, count) on threads of the runtime, and returns when all are done: big tensors are split over them. */
 typedef void (*tensortap_parallel_for)(void* pool, void (*task)(void* context, size_t index), size_t count, void* context);
 
 typedef struct tensortap_session_options {
@@ -183,11 +182,9 @@ enum tensortap_model_phase {
 #define TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(flags) ((flags) / 256u % 256u)
 /* Nothing was written to the memory since it was allocated: only the description is kept, and that counts as captured. */
 #define TENSORTAP_TENSOR_UNWRITTEN 1u
-/* Every op that reads the value shows it again (tensortap_op_event::show_reads): a session that asked for that (tensortap_wants_reads) need
- * not keep it until they have run. */
+/* Every op that reads the value shows it again (show_reads): a session that asked for that need not keep it until they have run. */
 #define TENSORTAP_TENSOR_SHOWN_AGAIN 2u
-/* Of a tensor that tensortap_show_reads lists: its memory is gone since the op ran, or holds something else. Counted as a loss if the op is
- * kept. */
+/* Of a tensor that tensortap_show_reads lists: its memory is gone, or holds something else. A loss if the op is kept. */
 #define TENSORTAP_TENSOR_GONE 4u
 
 /* One tensor of one event. */
@@ -209,6 +206,9 @@ typedef struct tensortap_tensor {
   /* Which content of the block this is: changes whenever an op writes into the block. Tensors of equal storage (not 0), version, data,
    * dtype, dims and strides hold equal bytes: they are measured and written once. */
   uint64_t version;
+  const struct tensortap_device* device; /* where `data` is null: has the elements (asking.h); null = description only */
+  const void* source;                    /* for its fetch() */
+  const void* identity;                  /* the address that stands for `data` where equal bytes and views are known by it */
 } tensortap_tensor;
 
 /* Tells what the op read: sets *tensors to an array of the kind TENSORTAP_SLOT_INPUT, valid until tensortap_on_op() returns, and returns

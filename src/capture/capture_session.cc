@@ -74,10 +74,10 @@ CaptureSession::CaptureSession(Opened opened)
       sink_({*layout_, pool_, ops_.table(), problems_, admission_.governor(), *contents_},
             sink_options(folder_.path(), ops_.plan(), *layout_)),
       last_ops_(options_.spec.limits.ring_ops, pool_, sink_),
-      look_({*contents_, sink_, last_ops_, admission_.governor()}, options_.spec.trigger == Trigger::kOverflow),
+      look_({*contents_, sink_, last_ops_, admission_.governor(), devices_}, options_.spec.trigger == Trigger::kOverflow),
       changes_(asked_ == nullptr ? options_.spec : asked_->opened()) {
   if (options_.spec.trigger == Trigger::kOverflow) {
-    overflow_.emplace(OverflowWatch::Parts{look_, sink_, last_ops_, ops_, admission_, *contents_, pool_}, options_.spec);
+    overflow_.emplace(OverflowWatch::Parts{look_, sink_, last_ops_, ops_, admission_, *contents_, pool_, devices_}, options_.spec);
   }
   if (options_.spec.trigger == Trigger::kWatch) watch_.emplace(WatchLooks::Parts{look_, sink_, last_ops_, ops_});
 }
@@ -319,6 +319,11 @@ bool CaptureSession::wants(OpId op, int64_t step) {
 
 void CaptureSession::on_op(const tensortap_op_event& event) {
   if (!is_on()) return;
+  // What a gate or a crash works on is memory of the host.
+  if ((overflow_.has_value() || last_ops_.records_crashes()) && is_remote(event)) {
+    std::vector<tensortap_tensor> tensors;
+    return on_op(devices_.fetched(event, ops_.plan().spec.device_stats == DeviceStats::kHost, tensors));
+  }
   if (last_ops_.records_crashes()) last_ops_.note_running(event, admission_.step_of(event));
   if (options_.spec.trigger == Trigger::kException && ops_.plan().failed_only) return;
   const bool describes_it = describes(event.step) && event.phase != TENSORTAP_PHASE_LOAD;

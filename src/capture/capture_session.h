@@ -144,6 +144,7 @@ class CaptureSession {
   Admission admission_;
   RecordSink sink_;
   LastOps last_ops_;
+  DeviceReads devices_{ops_};
   TensorLook look_;
   std::optional<OverflowWatch> overflow_;
   std::optional<WatchLooks> watch_;

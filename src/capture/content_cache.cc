@@ -37,9 +37,9 @@ void* map_zeros(size_t bytes) {
 
 }  // namespace
 
-ContentKey content_key(uint64_t storage, uint64_t version, const TensorView& view) {
+ContentKey content_key(uint64_t storage, uint64_t version, const TensorView& view, const void* place) {
   Hash hash;
-  hash.add(reinterpret_cast<uintptr_t>(view.data));
+  hash.add(reinterpret_cast<uintptr_t>(place == nullptr ? view.data : place));
   const bool contiguous = view.is_contiguous();
   hash.add(static_cast<uint64_t>(view.desc.dtype) << 1 | static_cast<uint64_t>(contiguous));
   if (contiguous) {

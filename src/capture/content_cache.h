@@ -34,8 +34,9 @@ struct ContentKey {
   [[nodiscard]] bool valid() const { return storage != 0; }
   friend bool operator==(const ContentKey&, const ContentKey&) = default;
 };
-// `view` as it is in memory. Contiguous tensors of equal elements in other dimensions have the same key.
-ContentKey content_key(uint64_t storage, uint64_t version, const TensorView& view);
+// `view` as it is in memory. Contiguous tensors of equal elements in other dimensions have the same key. `place`: the address that stands
+// for that of the data, null = its own.
+ContentKey content_key(uint64_t storage, uint64_t version, const TensorView& view, const void* place = nullptr);
 
 // What is known of a content. A field that is not known has the value given here.
 struct Content {

@@ -106,7 +106,7 @@ struct FakeParts {
         admission(ops.plan(), false),
         sink({layout, pool, ops.table(), problems, admission.governor(), contents}, sink_options(given)),
         last_ops(given.limits.ring_ops, pool, sink),
-        look({contents, sink, last_ops, admission.governor()}, given.trigger == Trigger::kOverflow) {}
+        look({contents, sink, last_ops, admission.governor(), devices}, given.trigger == Trigger::kOverflow) {}
 
   static SinkOptions sink_options(const CaptureSpec& spec) {
     SinkOptions options;
@@ -150,6 +150,7 @@ struct FakeParts {
   Admission admission;
   RecordSink sink;
   LastOps last_ops;
+  DeviceReads devices{ops};
   TensorLook look;
 };
 

@@ -232,6 +232,10 @@ void OverflowWatch::take_shown(TakenEvent& event, OverflowGate::ReadFirst& read)
   if (event.tensors == 0) event.op.mark(kOpNoTensor);
 }
 
+tensortap_tensor OverflowWatch::read_at(const TakenEvent& event, const tensortap_tensor* reads, uint64_t index) {
+  return parts_.devices.fetched(event.c.op, tensor_at(reads, index), event.plan.spec.device_stats == DeviceStats::kHost);
+}
+
 // Decides about an op whose outputs are not finite, and writes what it read when it is to be written.
 void OverflowWatch::take_shown_reads(TakenEvent& event, OverflowGate::ReadFirst& read) {
   const OpInfo& op = event.op.info;
@@ -244,7 +248,7 @@ void OverflowWatch::take_shown_reads(TakenEvent& event, OverflowGate::ReadFirst&
   // Where every op is kept only the search for the first NaN or Inf has to know what the op read.
   const bool looks = asked && (!all || !parts_.look.first_nonfinite().met());
   for (uint64_t i = 0; looks && !passes_on && i < count; ++i) {
-    const tensortap_tensor tensor = tensor_at(reads, i);
+    const tensortap_tensor tensor = read_at(event, reads, i);
     if (!event.op.reads(slot_kind_of(tensor), tensor.slot_index)) continue;
     passes_on = copy_of(read, tensor) == nullptr && was_nonfinite(event, tensor);
   }
@@ -255,7 +259,7 @@ void OverflowWatch::take_shown_reads(TakenEvent& event, OverflowGate::ReadFirst&
   for (QueuedRecord& record : gate_.take_inputs(event.row.run, op)) parts_.sink.release(std::move(record));
   ListShift shift;
   for (uint64_t i = 0; i < count; ++i) {
-    const tensortap_tensor tensor = tensor_at(reads, i);
+    const tensortap_tensor tensor = read_at(event, reads, i);
     event.row.position = shift.position_of(tensor);
     QueuedRecord* copy = copy_of(read, tensor);
     if (copy == nullptr && !event.op.reads(slot_kind_of(tensor), tensor.slot_index)) continue;
@@ -277,7 +281,7 @@ bool OverflowWatch::was_nonfinite(const TakenEvent& event, const tensortap_tenso
   }
   const TensorView view = scanned_view(tensor);
   if (view.desc.shape.numel().value_or(0) < event.plan.least_shared) return holds_nonfinite(event.c, tensor);
-  const ContentKey key = content_key(tensor.storage, tensor.version, view);
+  const ContentKey key = content_key(tensor.storage, tensor.version, view, tensor.identity);
   Content content;
   const bool known = parts_.contents.find(key, content) && content.scanned;
   if (known && !parts_.contents.count_use()) return content.nonfinite;

@@ -37,6 +37,7 @@ class OverflowWatch {
     Admission& admission;
     ContentCache& contents;
     PoolAccount& pool;
+    DeviceReads& devices;
   };
   OverflowWatch(const Parts& parts, const CaptureSpec& spec);
   OverflowWatch(const OverflowWatch&) = delete;
@@ -75,6 +76,8 @@ class OverflowWatch {
   void copy_before_write(TakenEvent& event, const tensortap_tensor& tensor, OverflowGate::ReadFirst& read);
   void measure_without_copy(TakenEvent& event, const TensorView& view, RecordRow& row);
   void take_shown(TakenEvent& event, OverflowGate::ReadFirst& read);
+  // One of the shown reads, in host memory if it can be had there.
+  tensortap_tensor read_at(const TakenEvent& event, const tensortap_tensor* reads, uint64_t index);
   void take_shown_reads(TakenEvent& event, OverflowGate::ReadFirst& read);
   bool was_nonfinite(const TakenEvent& event, const tensortap_tensor& tensor);
   void write_read(TakenEvent& event, const tensortap_tensor& tensor);

@@ -46,16 +46,14 @@ struct Counted {
   uint64_t registered = 0;
   uint64_t expected = 0;
   uint64_t captured = 0;
+  uint64_t in_part = 0;  // of the captured ones
   uint64_t not_wanted = 0;
   Reasons not_captured;
   Reasons partly;
 
   [[nodiscard]] Json to_json() const {
-    return {{"registered", registered},
-            {"expected", expected},
-            {"captured", captured},
-            {"not_wanted", not_wanted},
-            {"not_captured", not_captured.to_json()},
+    return {{"registered", registered},  {"expected", expected},     {"captured", captured},
+            {"in_part", in_part},        {"not_wanted", not_wanted}, {"not_captured", not_captured.to_json()},
             {"partly", partly.to_json()}};
   }
 };
@@ -91,6 +89,7 @@ void count(const OpEntry& op, bool wanted, bool on_request, const std::string& s
     return;
   }
   ++counted.captured;
+  if (op.has(kOpDescriptionOnly)) ++counted.in_part;
   for (const std::string& reason : op.reasons) counted.partly.add(reason, op.info.name);
   if (op.has(kOpLost)) counted.partly.add("a record was lost (see losses)", op.info.name);
 }
@@ -163,6 +162,10 @@ void SessionReport::add_channels(Json& json) const {
 
 void SessionReport::add_triggers(Json& json) const {
   json["trigger"] = parts_.overflow != nullptr ? parts_.overflow->report() : Json(nullptr);
+  if (parts_.watch != nullptr && parts_.watch->on_devices() > 0) {
+    json["notes"].push_back(
+        concat(parts_.watch->on_devices(), " tensors on devices were not watched: the trigger \"watch\" looks at host memory alone"));
+  }
   json["watch"] = parts_.watch != nullptr ? parts_.watch->report() : Json(nullptr);
   json["ring"] = parts_.last_ops.report();
 }
@@ -198,6 +201,8 @@ Json SessionReport::to_json(bool ended) const {
   json["steps"] = {{"seen", steps.steps_seen()}, {"captured", steps.steps_captured()}};
   json["records"] = parts_.sink.writer().records();
   json["bytes"] = parts_.sink.writer().bytes();
+  json["not_looked_at"] = parts_.look.not_looked_at();
+  json["devices"] = parts_.look.devices().report();
   json["records_left_out_by_condition"] = parts_.look.filtered();
   add_triggers(json);
   json["lost"] = parts_.sink.writer().losses().total();

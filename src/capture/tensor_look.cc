@@ -30,7 +30,7 @@ bool has_elements(const TensorView& view, const RecordRow& row) {
 
 // Plans measure differently: what one learned of a content is not for another.
 ContentKey key_under(const ActivePlan& plan, const tensortap_tensor& tensor, const TensorView& view) {
-  ContentKey key = content_key(tensor.storage, tensor.version, view);
+  ContentKey key = content_key(tensor.storage, tensor.version, view, tensor.identity);
   key.place += uint64_t{plan.generation} * 0x9E3779B97F4A7C15U;
   return key;
 }
@@ -126,12 +126,6 @@ bool TensorLook::looks_at(TakenEvent& event, const tensortap_tensor& tensor) con
   return true;
 }
 
-uint32_t TensorLook::block_of(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view) {
-  const uint32_t block = TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(tensor.flags);
-  const bool blocked = view.data != nullptr && view.strides == nullptr && has_channel_blocks(view.desc, block);
-  return blocked && event.plan.spec.plain_order ? block : 0;
-}
-
 void TensorLook::take(TakenEvent& event, const tensortap_tensor& tensor) {
   RecordRow row = event.row;
   TensorView view;
@@ -142,10 +136,14 @@ void TensorLook::take(TakenEvent& event, const tensortap_tensor& tensor) {
   const bool in_part = take_head(event, view, row);
   row.sequence = next_sequence();
   KnownContent known = blocked ? KnownContent{} : recall(event, tensor, view, row);
+  const bool is_due = known.found && parts_.contents.count_use();
+  const Fetched fetched = fetch(event, tensor, row, view, known.found && known.content.measured && !is_due);
+  if (is_due && view.data != nullptr) check_content(event, view, row, known);
   event.sketch.reset();
   if (view.data == nullptr && row.numel > 0 && event.plan.sketch.asked()) row.sketch = static_cast<uint8_t>(SketchState::kNoNumbers);
-  if (view.data == nullptr && row.numel > 0 && (row.flags & kRecordUnwritten) == 0) {
+  if (view.data == nullptr && row.numel > 0 && (row.flags & kRecordUnwritten) == 0 && !fetched.is_needless) {
     event.op.mark(kOpDescriptionOnly);
+    note_not_looked_at(tensor, row);
   } else {
     event.op.mark(kOpCaptured);
     if (event.plan.measures || event.decision == nullptr) measure(event, view, row, known);
@@ -168,6 +166,7 @@ void TensorLook::take(TakenEvent& event, const tensortap_tensor& tensor) {
     filtered_.fetch_add(1, std::memory_order_relaxed);
   }
   if (known.learned) parts_.contents.put(known.key, known.content);
+  if (fetched.data != nullptr) DeviceReads::release(tensor, fetched.data);
 }
 
 bool TensorLook::describe(const TakenEvent& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view) {
@@ -189,7 +188,7 @@ bool TensorLook::describe(const TakenEvent& event, const tensortap_tensor& tenso
   row.value_flags = value_flags_of(tensor.flags);
   row.element_order = static_cast<uint8_t>(TENSORTAP_TENSOR_ORDER_OF(tensor.flags));
   if (!event.plan.spec.plain_order && tensor.rank < kMaxRank) keep_memory_order(tensor, row, view);
-  row.view = tensor.storage == 0 ? 0 : view_number(view);
+  row.view = tensor.storage == 0 ? 0 : view_number(view, tensor.identity);
   if ((tensor.flags & TENSORTAP_TENSOR_UNWRITTEN) != 0) {
     row.flags |= kRecordUnwritten;
     view.data = nullptr;
@@ -213,40 +212,16 @@ bool TensorLook::describe(const TakenEvent& event, const tensortap_tensor& tenso
   return true;
 }
 
-std::unique_ptr<std::byte[]> TensorLook::put_in_order(const TakenEvent& event, uint32_t block, RecordRow& row, TensorView& view) {
-  // Most statistics do not ask for the order.
-  const bool order_counts =
-      event.wants_data() || event.plan.sketch.asked() || event.plan.digest != DigestKind::kNone || event.plan.spec.sampling.head != 0;
-  if (!order_counts) return nullptr;
-  std::unique_ptr<std::byte[]> plain(new (std::nothrow) std::byte[std::max<uint64_t>(row.bytes, 1)]);
-  if (plain == nullptr) {
-    parts_.sink.writer().lose(loss::kNoMemory, row);
-    view.data = nullptr;
-    return nullptr;
-  }
-  unblock_channels(view, block, static_cast<uint64_t>(view.desc.shape[1]), plain.get());
-  view.data = plain.get();
-  return plain;
-}
-
-bool TensorLook::take_head(const TakenEvent& event, TensorView& view, RecordRow& row) {
-  const uint64_t head = event.plan.spec.sampling.head;
-  if (head == 0 || row.numel <= head || !view.is_contiguous()) return false;
-  view.desc.shape = Shape(std::array{static_cast<int64_t>(head)});
-  row.set_desc(view.desc);
-  return true;
-}
-
 KnownContent TensorLook::recall(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, const RecordRow& row) {
   KnownContent known;
-  const bool shared = event.plan.shares_statistics && tensor.storage != 0 && view.data != nullptr && row.numel >= event.plan.least_shared;
+  const bool has_values = view.data != nullptr || (is_remote(tensor) && (row.flags & kRecordUnwritten) == 0);
+  const bool shared = event.plan.shares_statistics && tensor.storage != 0 && has_values && row.numel >= event.plan.least_shared;
   if (!shared || event.decision == nullptr || view.desc.dtype == DType::kString) return known;
   known.key = key_under(event.plan, tensor, view);
   known.shares_data = event.plan.shares_data;
   // The sums of full statistics change with every element; without them only the bytes show it.
   known.checks_bytes = (event.plan.stats.wanted & kStatL2) == 0;
   known.found = parts_.contents.find(known.key, known.content) || recall_reordered(event, tensor, view, known);
-  if (known.found && parts_.contents.count_use()) check_content(event, view, row, known);
   return known;
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "capture/content_cache.h"
+#include "capture/device_reads.h"
 #include "capture/first_nonfinite.h"
 #include "capture/governor.h"
 #include "capture/last_ops.h"
@@ -27,6 +28,7 @@ class TensorLook {
     RecordSink& sink;
     LastOps& last_ops;
     Governor& governor;
+    DeviceReads& devices;
   };
   // `gated`: an overflow gate decides what is written.
   TensorLook(const Parts& parts, bool gated);
@@ -67,12 +69,22 @@ class TensorLook {
   [[nodiscard]] uint64_t not_counted() const { return not_counted_.load(std::memory_order_relaxed); }
   // Records that the condition left out.
   [[nodiscard]] uint64_t filtered() const { return filtered_.load(); }
+  // Tensors with elements in memory that the host cannot read; their records have kValueNotLookedAt.
+  [[nodiscard]] uint64_t not_looked_at() const { return not_looked_at_.load(std::memory_order_relaxed); }
+  [[nodiscard]] const DeviceReads& devices() const { return parts_.devices; }
   // Whether channels were asked for, and every tensor lacked the axis.
   [[nodiscard]] bool found_no_channels() const { return without_axis_.load() && !with_axis_.load(); }
 
  private:
   // Whether `view` and `row` are now of the first elements alone.
   static bool take_head(const TakenEvent& event, TensorView& view, RecordRow& row);
+  struct Fetched {
+    const void* data = nullptr;
+    bool is_needless = false;
+  };
+  // Where the tensor is in memory of a device, `view` becomes one of its elements in host memory, as far as they are needed and can be had.
+  Fetched fetch(const TakenEvent& event, const tensortap_tensor& tensor, const RecordRow& row, TensorView& view, bool is_measured);
+  void note_not_looked_at(const tensortap_tensor& tensor, RecordRow& row);
   KnownContent recall(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, const RecordRow& row);
   bool recall_reordered(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, KnownContent& known);
   void check_content(const TakenEvent& event, const TensorView& view, const RecordRow& row, KnownContent& known);
@@ -88,6 +100,7 @@ class TensorLook {
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint64_t> filtered_{0};
   std::atomic<uint64_t> not_counted_{0};
+  std::atomic<uint64_t> not_looked_at_{0};
   std::atomic<bool> with_axis_{false};
   std::atomic<bool> without_axis_{false};
   std::atomic<bool> has_news_{false};

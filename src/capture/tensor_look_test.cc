@@ -1,12 +1,14 @@
 #include "capture/tensor_look.h"
 
 #include <gtest/gtest.h>
+#include <tensortap/asking.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <limits>
 #include <vector>
 
+#include "base/json.h"
 #include "capture/active_plan.h"
 #include "capture/fake_layout.h"
 
@@ -54,6 +56,159 @@ TEST(TensorLook, CountsAMalformedTensorAndLooksNoFurther) {
   parts.sink.flush();
   EXPECT_TRUE(parts.layout.written().empty());
   EXPECT_EQ(parts.sink.writer().losses().count(loss::kMalformed), 1U);
+}
+
+TEST(TensorLook, CountsWhatLiesOnADeviceAsNotLookedAt) {
+  FakeParts parts(FakeParts::spec());
+  const OpId op = parts.add("op");
+  FakeEvent event(op, {1, 2});
+  event.tensor.data = nullptr;
+  event.tensor.flags = TENSORTAP_TENSOR_ON_DEVICE;
+  FakeEvent unwritten(op, {1, 2});
+  unwritten.tensor.data = nullptr;
+  unwritten.tensor.flags = TENSORTAP_TENSOR_ON_DEVICE | TENSORTAP_TENSOR_UNWRITTEN;
+  for (FakeEvent* one : {&event, &unwritten}) {
+    TakenEvent taken = parts.taken(one->event);
+    parts.look.take_all(taken);
+  }
+  parts.sink.flush();
+  EXPECT_EQ(parts.look.not_looked_at(), 1U);
+  ASSERT_EQ(parts.layout.written().size(), 2U);
+  EXPECT_EQ(parts.layout.written()[0].row.value_flags, kValueNotLookedAt);
+  EXPECT_EQ(parts.layout.written()[1].row.value_flags, 0);
+  EXPECT_TRUE(parts.look.has_news()) << "`find` has to say so";
+}
+
+// Memory that is read through a function alone.
+struct FakeDevice {
+  FakeDevice() {
+    device.size = sizeof device;
+    device.name = "fake";
+    device.memory = this;
+    device.fetch = [](const tensortap_device* given, const void* source, int* is_packed, const char** why) -> const void* {
+      auto& self = *static_cast<FakeDevice*>(given->memory);
+      ++self.fetched;
+      *is_packed = self.packed ? 1 : 0;
+      *why = self.reason;
+      return self.reason == nullptr ? source : nullptr;
+    };
+    device.release = [](const tensortap_device* given, const void*) { ++static_cast<FakeDevice*>(given->memory)->released; };
+  }
+  FakeDevice(const FakeDevice&) = delete;
+  FakeDevice& operator=(const FakeDevice&) = delete;
+  // The elements of the event are in the device's memory, and `address` is what they are known by.
+  void take(FakeEvent& event, uint64_t version, uintptr_t address = 64) const {
+    event.tensor.data = nullptr;
+    event.tensor.device = &device;
+    event.tensor.source = event.values.data();
+    event.tensor.identity = reinterpret_cast<const void*>(address);
+    event.tensor.flags = TENSORTAP_TENSOR_ON_DEVICE;
+    event.tensor.storage = 1;
+    event.tensor.version = version;
+  }
+  tensortap_device device{};
+  int fetched = 0;
+  int released = 0;
+  bool packed = false;
+  const char* reason = nullptr;
+};
+
+TEST(TensorLook, FetchesWhatLiesOnADeviceOnceForEachContent) {
+  CaptureSpec spec = FakeParts::spec();
+  spec.payload = Payload::kStatistics;
+  FakeParts parts(spec);
+  FakeDevice device;
+  const OpId op = parts.add("op");
+  // Large enough to be remembered.
+  FakeEvent event(op, std::vector<float>(10000, 3));
+  // The first use of what is known is checked.
+  for (const uint64_t version : {1, 1, 1, 2}) {
+    device.take(event, version);
+    TakenEvent taken = parts.taken(event.event);
+    parts.look.take_all(taken);
+  }
+  device.take(event, 2, 4096);
+  TakenEvent other_place = parts.taken(event.event);
+  parts.look.take_all(other_place);
+  parts.sink.flush();
+  ASSERT_EQ(parts.layout.written().size(), 5U);
+  for (const FakeLayout::Written& one : parts.layout.written()) EXPECT_EQ(one.row.stats.mean, 3.0);
+  EXPECT_EQ(device.fetched, 4);
+  EXPECT_EQ(device.released, 4);
+  EXPECT_EQ(parts.look.not_looked_at(), 0U);
+  EXPECT_TRUE(parts.ops.find(op)->has(kOpCaptured));
+  const Json report = parts.devices.report();
+  EXPECT_EQ(report.at(0).at("device"), "fake:0");
+  EXPECT_EQ(report.at(0).at("tensors"), 4);
+  EXPECT_EQ(report.at(0).at("bytes_fetched"), 160000);
+}
+
+TEST(TensorLook, KeepsTheElementsOfAGatheredTensorAndItsStrides) {
+  FakeParts parts(FakeParts::spec());
+  FakeDevice device;
+  device.packed = true;
+  FakeEvent event(parts.add("op"), {1, 2, 6});
+  const int64_t stride = 100;
+  event.tensor.strides = &stride;
+  device.take(event, 1);
+  TakenEvent taken = parts.taken(event.event);
+  parts.look.take_all(taken);
+  parts.sink.flush();
+  ASSERT_EQ(parts.layout.written().size(), 1U);
+  EXPECT_EQ(parts.layout.written()[0].values, event.values);
+  EXPECT_EQ(parts.layout.written()[0].row.strides[0], 100);
+}
+
+TEST(TensorLook, SaysWhyADeviceGaveNothing) {
+  FakeParts parts(FakeParts::spec());
+  FakeDevice device;
+  device.reason = "it is recorded";
+  const OpId op = parts.add("op");
+  FakeEvent event(op, {1, 2});
+  device.take(event, 1);
+  TakenEvent taken = parts.taken(event.event);
+  parts.look.take_all(taken);
+  parts.sink.flush();
+  EXPECT_EQ(parts.look.not_looked_at(), 1U);
+  EXPECT_EQ(parts.ops.find(op)->reasons, std::vector<std::string>{"it is recorded"});
+  EXPECT_EQ(parts.devices.report().at(0).at("not_captured").at(0).at("count"), 1);
+  EXPECT_EQ(device.released, 0);
+}
+
+TEST(TensorLook, FetchesNothingThatIsNotAskedFor) {
+  FakeDevice device;
+  CaptureSpec described = FakeParts::spec();
+  described.payload = Payload::kDescription;
+  CaptureSpec off = FakeParts::spec();
+  off.device_stats = DeviceStats::kOff;
+  for (const CaptureSpec& spec : {described, off}) {
+    FakeParts parts(spec);
+    const OpId op = parts.add("op");
+    FakeEvent event(op, {1, 2});
+    device.take(event, 1);
+    TakenEvent taken = parts.taken(event.event);
+    parts.look.take_all(taken);
+    event.tensor.flags |= TENSORTAP_TENSOR_UNWRITTEN;
+    TakenEvent unwritten = parts.taken(event.event);
+    parts.look.take_all(unwritten);
+    const bool is_off = spec.device_stats == DeviceStats::kOff;
+    EXPECT_EQ(parts.look.not_looked_at(), is_off ? 1U : 0U);
+    EXPECT_EQ(parts.ops.find(op)->reasons.size(), is_off ? 1U : 0U);
+  }
+  EXPECT_EQ(device.fetched, 0);
+}
+
+TEST(DeviceReads, MakesAnEventOfTheHost) {
+  FakeParts parts(FakeParts::spec());
+  FakeDevice device;
+  FakeEvent event(parts.add("op"), {1, 2});
+  device.take(event, 1);
+  EXPECT_TRUE(is_remote(event.event));
+  std::vector<tensortap_tensor> tensors;
+  const tensortap_op_event made = parts.devices.fetched(event.event, true, tensors);
+  EXPECT_FALSE(is_remote(made));
+  ASSERT_EQ(made.tensor_count, 1U);
+  EXPECT_EQ(made.tensors[0].data, event.values.data());
 }
 
 TEST(TensorLook, HoldsRecordsForTheGateAndKeepsThoseOfTheRing) {

@@ -18,7 +18,8 @@ TEST(OverflowWatch, WritesTheOpThatMadeNanWithItsInputAndNothingElse) {
   CaptureSpec spec = FakeParts::spec();
   spec.trigger = Trigger::kOverflow;
   FakeParts parts(spec);
-  OverflowWatch watch({parts.look, parts.sink, parts.last_ops, parts.ops, parts.admission, parts.contents, parts.pool}, spec);
+  OverflowWatch watch({parts.look, parts.sink, parts.last_ops, parts.ops, parts.admission, parts.contents, parts.pool, parts.devices},
+                      spec);
   const OpId first = parts.add("first");
   const OpId second = parts.add("second", {{"first:0", first, 0}});
   const OpId third = parts.add("third", {{"first:0", first, 0}});
@@ -41,7 +42,8 @@ TEST(OverflowWatch, PassesByWhatIsFiniteAndShownAgain) {
   CaptureSpec spec = FakeParts::spec();
   spec.trigger = Trigger::kOverflow;
   FakeParts parts(spec);
-  OverflowWatch watch({parts.look, parts.sink, parts.last_ops, parts.ops, parts.admission, parts.contents, parts.pool}, spec);
+  OverflowWatch watch({parts.look, parts.sink, parts.last_ops, parts.ops, parts.admission, parts.contents, parts.pool, parts.devices},
+                      spec);
   const OpId op = parts.add("op");
   watch.bind(*parts.ops.bind());
   EXPECT_EQ(watch.wanted_reads(), TENSORTAP_WANTS_READS);

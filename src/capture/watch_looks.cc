@@ -45,8 +45,9 @@ void WatchLooks::ran(const TakenEvent& event) {
   if (!event.decision->outputs) return;
   for (uint64_t i = 0; i < std::min(event.c.tensor_count, kMostTensors); ++i) {
     const tensortap_tensor tensor = tensor_of(event.c, i);
-    if (tensor.slot_kind != TENSORTAP_SLOT_OUTPUT || !memory_span(tensor).has_value()) continue;
-    if (!event.decision->wants_slot(SlotKind::kOutput, tensor.slot_index)) continue;
+    if (tensor.slot_kind != TENSORTAP_SLOT_OUTPUT || !event.decision->wants_slot(SlotKind::kOutput, tensor.slot_index)) continue;
+    if (is_remote(tensor)) on_devices_.fetch_add(1, std::memory_order_relaxed);
+    if (!memory_span(tensor).has_value()) continue;
     RememberedTensor remembered(tensor);
     remembered.seen = watched_digest(tensor);
     list_.remember(event.c.run, event.c.op, remembered);

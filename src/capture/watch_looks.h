@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_CAPTURE_WATCH_LOOKS_H_
 #define TENSORTAP_CAPTURE_WATCH_LOOKS_H_
 
+#include <atomic>
 #include <cstdint>
 
 #include "base/json_fwd.h"
@@ -33,6 +34,8 @@ class WatchLooks {
   // Forgets what a run made.
   void end_run(uint64_t run) { list_.end_run(run); }
 
+  // Outputs that are not watched: the memory of a device cannot be looked at again.
+  [[nodiscard]] uint64_t on_devices() const { return on_devices_.load(std::memory_order_relaxed); }
   // As WatchList::report(), and "still_read": [name, [...]] of each look's op, by output: whether the watched tensor was still to be read
   // then; null = not known.
   [[nodiscard]] Json report() const;
@@ -43,6 +46,7 @@ class WatchLooks {
   OpId look_op(OpId watcher, OpId watched);
 
   const Parts parts_;
+  std::atomic<uint64_t> on_devices_{0};
   WatchList list_;
 };
 

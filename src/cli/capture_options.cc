@@ -74,6 +74,9 @@ void add_choosing_options(CLI::App& app, CaptureOptions& options, const std::str
       ->delimiter(',')
       ->allow_extra_args(false)
       ->group(group);
+  add_choice(app, "--device-stats", options.device_stats, {"host", "off"},
+             "How tensors on devices such as GPUs are looked into: as copies, for which the program waits (host), or not at all (off)")
+      ->group(group);
   app.add_option("--where", options.where, "Keep a record only if this holds, such as \"nan > 0 or absmax > 6e4\"")
       ->type_name("EXPR")
       ->group(group);

@@ -88,7 +88,8 @@ ExitCode verdict(const CapturedRun& run, const Json& summary) {
   const Json* gaps = ops == nullptr ? nullptr : member(*ops, "not_captured");
   const Json* lost = member(summary, "lost");
   const Json* unmatched = member(summary, "unmatched");
-  const bool complete = summary.value("complete", false) && (gaps == nullptr || gaps->empty()) && (lost == nullptr || *lost == 0) &&
+  const bool seen = count_in(summary, "not_looked_at") == 0;
+  const bool complete = seen && summary.value("complete", false) && (gaps == nullptr || gaps->empty()) && (lost == nullptr || *lost == 0) &&
                         (unmatched == nullptr || unmatched->empty());
   return complete ? ExitCode::kFine : ExitCode::kFound;
 }

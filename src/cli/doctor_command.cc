@@ -156,6 +156,19 @@ void add_torch(const Json& pytorch, std::vector<Check>& checks) {
                     fmt::format("{} of {}, {}", text_of(torch, "version"), text_of(torch, "python"), adapter)});
 }
 
+void add_devices(const Json& torch, std::vector<Check>& checks) {
+  const auto devices = torch.is_object() ? torch.find("devices") : torch.end();
+  if (devices == torch.end()) return;
+  if (!devices->is_array()) {
+    checks.push_back({State::kBad, true, "devices", "this torch cannot be imported"});
+    return;
+  }
+  for (const Json& one : *devices) {
+    const std::string how = "`exec` copies its tensors to the host (--device-stats)";
+    checks.push_back({State::kGood, true, "device", fmt::format("{}, {}: {}", text_of(one, "device"), text_of(one, "name"), how)});
+  }
+}
+
 // The libraries' word for a kernel is not everybody's.
 std::string kernel_name(const std::string& target) { return target == "AVX3" ? "AVX-512" : target; }
 
@@ -170,6 +183,7 @@ std::vector<Check> checks_of(const Json& report) {
   std::vector<Check> checks;
   add_runtimes(report, checks);
   add_torch(report["pytorch"], checks);
+  add_devices(report["pytorch"]["torch"], checks);
   const std::string acl = text_of(report["acl"], "library");
   checks.push_back({acl.empty() ? State::kAbsent : State::kGood, false, "AscendCL",
                     acl.empty() ? "not installed" : fmt::format("{}, headers in {}", acl, text_of(report["acl"], "headers"))});

@@ -104,8 +104,8 @@ Json summary_of(const Terminal& terminal, const DumpPart& part, const std::map<s
   for (const char* key : {"layout", "source", "rank"}) summary[key] = copy_of(report, key);
   const Json* steps = member(report, "steps");
   summary["steps"] = steps != nullptr && steps->is_object() ? copy_of(*steps, "captured") : copy_of(report, "steps");
-  for (const char* key : {"ops", "records", "bytes", "lost", "losses", "governor", "first_nonfinite", "not_counted", "failed_op", "notes",
-                          "unmatched", "other_models"}) {
+  for (const char* key : {"ops", "records", "bytes", "not_looked_at", "lost", "losses", "governor", "first_nonfinite", "not_counted",
+                          "failed_op", "notes", "unmatched", "other_models"}) {
     summary[key] = copy_of(report, key);
   }
   for (const char* key : {"origin", "harmless", "unwritten"}) summary[key] = nullptr;
@@ -132,14 +132,18 @@ void add_note(Json& summary, std::string text) {
 
 // Counts of ops of several processes; each op is in each of them. A process that did not come to its end told none: it is among "unknown".
 Json sum_of_ops(const std::vector<Json>& processes) {
-  Json ops = {{"expected", uint64_t{0}}, {"captured", uint64_t{0}}, {"not_captured", Json::array()}, {"unknown", Json::array()}};
+  Json ops = {{"expected", uint64_t{0}},
+              {"captured", uint64_t{0}},
+              {"in_part", uint64_t{0}},
+              {"not_captured", Json::array()},
+              {"unknown", Json::array()}};
   for (const Json& process : processes) {
     const Json* one = member(process, "ops");
     if (one == nullptr) {
       ops["unknown"].push_back(title_of(process));
       continue;
     }
-    for (const char* key : {"expected", "captured"}) ops[key] = ops[key].get<uint64_t>() + count_in(*one, key);
+    for (const char* key : {"expected", "captured", "in_part"}) ops[key] = ops[key].get<uint64_t>() + count_in(*one, key);
     const Json* reasons = member(*one, "not_captured");
     if (reasons == nullptr || !reasons->is_array()) continue;
     for (const Json& reason : *reasons) ops["not_captured"].push_back(reason);
@@ -224,7 +228,7 @@ Json sum_of(const std::vector<Json>& processes, const std::string& out) {
   summary["ops"] = sum_of_ops(processes);
   summary["other_models"] = other_models_of_all(processes);
   summary["unmatched"] = unmatched_by_all(processes, summary["other_models"]);
-  for (const char* key : {"records", "bytes", "lost", "not_counted"}) summary[key] = sum_if_known(processes, key);
+  for (const char* key : {"records", "bytes", "not_looked_at", "lost", "not_counted"}) summary[key] = sum_if_known(processes, key);
   summary["losses"] = losses_of(processes);
   uint64_t harmless = 0;
   for (const Json& process : processes) harmless += count_in(process, "harmless");

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "base/json_members.h"
+#include "base/text.h"
 #include "cli/dump_access.h"
 #include "cli/part_access.h"
 #include "find/ask_parts.h"
+#include "trace/completeness.h"
 
 namespace tensortap::cli {
 namespace {
@@ -35,7 +37,9 @@ void print_part(const PartAnswer& one, bool whole, const FindQuestion& question,
   if (!one.status.ok()) return terminal.line(fmt::format("{}: {}", title, printable(one.status.message())));
   if (!whole) {
     const uint64_t unknown = count_in(one.answer, "unknown");
-    const std::string more = unknown == 0 ? "" : fmt::format("; {} not known", unknown);
+    const uint64_t unseen = count_in(one.answer, "not_looked_at");
+    const std::string more =
+        concat(unseen == 0 ? "" : "; " + not_looked_at_text(unseen), unknown == 0 ? "" : fmt::format("; {} not known", unknown));
     return terminal.line(fmt::format("{}: {}{}", title, question.none, more));
   }
   terminal.line(title);

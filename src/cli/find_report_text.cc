@@ -15,6 +15,7 @@
 #include "cli/origin_text.h"
 #include "cli/summary_text.h"
 #include "query/failed_op.h"
+#include "trace/completeness.h"
 
 namespace tensortap::cli {
 namespace {
@@ -86,6 +87,7 @@ void print_other_origins(Terminal& terminal, const Json& report, const Json* tol
 
 // The answer for a healthy dump.
 std::string_view healthy_text(const Json& report) {
+  if (count_in(report, "not_looked_at") > 0) return "no NaN and no Inf in the records that were looked at";
   if (count_in(report, "harmless") > 0) return "no NaN and no Inf in what the program saw";
   if (!report.at("origins").empty()) return "no NaN and no Inf, but what is there on purpose";
   return report.at("not_captured").empty() ? "no NaN and no Inf" : "no NaN and no Inf in what was captured";
@@ -101,6 +103,7 @@ void print_not_captured(Terminal& terminal, const Json& report) {
 }
 
 void print_unknown(Terminal& terminal, const Json& report) {
+  if (const uint64_t count = count_in(report, "not_looked_at"); count > 0) terminal.line(not_looked_at_text(count));
   const uint64_t unknown = count_in(report, "unknown");
   if (unknown == 0) return;
   terminal.line(fmt::format("not known: {} with neither counts of all elements nor all data", counted(unknown, "record")));
@@ -199,7 +202,8 @@ void print_find_report(Terminal& terminal, const Json& report, bool all) {
     print_first(terminal, report, origin, all);
   } else {
     const std::string_view text = healthy_text(report);
-    terminal.line(count_in(report, "unknown") > 0 ? std::string(text) : terminal.out_palette().green(text));
+    const bool is_sure = count_in(report, "unknown") == 0 && count_in(report, "not_looked_at") == 0;
+    terminal.line(is_sure ? terminal.out_palette().green(text) : std::string(text));
     print_not_captured(terminal, report);
   }
   print_unknown(terminal, report);

@@ -11,6 +11,7 @@
 #include "cli/member_text.h"
 #include "cli/origin_text.h"
 #include "query/failed_op.h"
+#include "trace/completeness.h"
 
 namespace tensortap::cli {
 namespace {
@@ -34,6 +35,7 @@ std::string ops_text(const Json& ops) {
   const std::string unknown = unknown_text(strings_in(ops, "unknown"));
   if (count_in(ops, "expected") == 0 && !unknown.empty()) return unknown;
   std::string text = fmt::format("{} of {} captured", count_in(ops, "captured"), count_in(ops, "expected"));
+  if (const uint64_t in_part = count_in(ops, "in_part"); in_part > 0) text += fmt::format(", {} of them in part", in_part);
   if (!unknown.empty()) text += "; " + unknown;
   const Json* reasons = member(ops, "not_captured");
   if (reasons == nullptr || !reasons->is_array()) return text;
@@ -150,6 +152,9 @@ void add_checks(const Json& report, const Palette& palette, Lines& lines) {
     lines.add(News::kFact, "noise",
               fmt::format("{} of inputs moved by their last bit, up to {}", counted(noise.size(), "run"), printable(noise.back())));
   }
+  if (const uint64_t count = count_in(report, "not_looked_at"); count > 0) {
+    lines.add(News::kMissing, "unseen", palette.red(not_looked_at_text(count)));
+  }
   const Json* unwritten = member(report, "unwritten");
   const bool reads_unwritten = unwritten != nullptr && unwritten->is_array() && !unwritten->empty();
   if (reads_unwritten) {
@@ -163,9 +168,10 @@ void add_checks(const Json& report, const Palette& palette, Lines& lines) {
     lines.add(News::kFact, "non-finite",
               fmt::format("none in what the program saw; {} made some that did no harm", counted(harmless, "op")));
   } else if (report.contains("first_nonfinite") && member(report, "dump") != nullptr) {
-    const uint64_t not_counted = count_in(report, "not_counted");
-    const std::string rest = fmt::format("; {} not looked at, or only in part", counted(not_counted, "tensor"));
-    lines.add(News::kFact, "non-finite", not_counted == 0 ? "none seen" : "none in what was looked at" + rest);
+    const uint64_t in_part = count_in(report, "not_counted");
+    const bool is_whole = in_part == 0 && count_in(report, "not_looked_at") == 0;
+    const std::string rest = in_part == 0 ? "" : fmt::format("; {} not looked at, or only in part", counted(in_part, "tensor"));
+    lines.add(News::kFact, "non-finite", is_whole ? "none seen" : "none in what was looked at" + rest);
   }
 }
 
@@ -224,7 +230,8 @@ std::string summary_text(const Json& report, const Palette& palette) {
     lines.add(News::kFact, "inputs", inputs_text(*inputs));
   }
   if (const Json* ops = member(report, "ops")) {
-    const bool all = count_in(*ops, "captured") >= count_in(*ops, "expected") && strings_in(*ops, "unknown").empty();
+    const bool whole = count_in(*ops, "captured") >= count_in(*ops, "expected") && count_in(*ops, "in_part") == 0;
+    const bool all = whole && strings_in(*ops, "unknown").empty();
     lines.add(all ? News::kFact : News::kMissing, "ops", ops_text(*ops));
   }
   if (const Json* governor = member(report, "governor"); governor != nullptr && governor->is_object())

@@ -12,6 +12,23 @@
 namespace tensortap::cli {
 namespace {
 
+// torch is imported: nothing else knows what it can use. A driver that does not answer is given up.
+constexpr const char* kDevicesQuestion =
+    "import sys, signal, json\n"
+    "sys.path[:1] = [] if sys.path[:1] == [''] else sys.path[:1]\n"
+    "signal.alarm(60)\n"
+    "import torch\n"
+    "found = []\n"
+    "for kind in dict.fromkeys(['cuda', 'xpu', 'npu', 'hpu', 'mtia', 'mlu', torch._C._get_privateuse1_backend_name()]):\n"
+    "    module = getattr(torch, kind, None)\n"
+    "    try:\n"
+    "        count = module.device_count() if module and module.is_available() else 0\n"
+    "        names = [str(getattr(module, 'get_device_name', lambda index: kind)(index)) for index in range(count)]\n"
+    "    except Exception as error:\n"
+    "        count, names = 1, [f'{type(error).__name__}: {error}'[:200]]\n"
+    "    found += [{'device': f'{kind}:{index}', 'name': names[index]} for index in range(count)]\n"
+    "print('DEVICES ' + json.dumps(found))\n";
+
 // "" when the library can be loaded with everything that it needs.
 std::string loading_problem(const std::string& library) {
   const auto answer = in_own_process([&library] {
@@ -32,6 +49,19 @@ Json adapters_in(const std::vector<std::string>& folders) {
     }
   }
   return found;
+}
+
+// Null when torch did not say.
+Json devices_of(const std::string& python) {
+  const auto answer = ask_program({python, "-c", kDevicesQuestion});
+  if (!answer.ok()) return nullptr;
+  for (const std::string_view line : split(answer->out, '\n')) {
+    constexpr std::string_view kFound = "DEVICES ";
+    if (!line.starts_with(kFound)) continue;
+    auto devices = parse_json(line.substr(kFound.size()), "the answer of the interpreter");
+    if (devices.ok() && devices->is_array()) return *std::move(devices);
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -66,7 +96,8 @@ Json examine_torch(const std::string& python) {
                      {"library", torch->library},
                      {"adapter", adapter.ok() ? Json(*adapter) : Json()},
                      {"adapter_problem", adapter.ok() || none ? Json() : Json(adapter.status().message())},
-                     {"command", none ? Json(build_command(*torch)) : Json()}};
+                     {"command", none ? Json(build_command(*torch)) : Json()},
+                     {"devices", devices_of(python)}};
   return report;
 }
 

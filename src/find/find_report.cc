@@ -94,6 +94,7 @@ Json find_report(const DumpIndex& dump, size_t limit) {
   for (const size_t row : find_unwritten_reads(dump, limit)) report["unwritten"].push_back(unwritten_json(dump, row));
   report["unknown"] = count_unknown(dump);
   report["not_captured"] = ran_unseen_json(dump);
+  report["not_looked_at"] = count_not_looked_at(dump);
   report["headroom"] = headroom_lists(dump, limit);
   report["dead_outputs"] = dead_list(dump, limit);
   report["gradients"] = gradients_json(dump, find_gradients(dump));

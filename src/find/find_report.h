@@ -13,9 +13,9 @@
 namespace tensortap {
 
 // {"first_nonfinite": {...} or null, "lead": {...} or null, "seen": {...} or null, "harmless": count, "origins": [...], "failed_op":
-// as failed_op() of query/failed_op.h, "unwritten": [...], "unknown": count, "not_captured": [...], "headroom": {"float16": [...],
-// "bfloat16": [...]}, "dead_outputs": [...], "gradients": {...} or null}; the forms are those of find/find_json.h, at most `limit` of each
-// list. The first non-finite value is one of a run: weights that hold some are listed among the origins only.
+// as failed_op() of query/failed_op.h, "unwritten": [...], "unknown": count, "not_captured": [...], "not_looked_at": count, "headroom":
+// {"float16": [...], "bfloat16": [...]}, "dead_outputs": [...], "gradients": {...} or null}; the forms are those of find/find_json.h, at
+// most `limit` of each list. The first non-finite value is one of a run: weights that hold some are listed among the origins only.
 //
 // In dumps that record which memory each tensor uses, or that know their whole graph, "seen" is the way back from the value that matters
 // most (see NonFiniteFindings), as one of the origins, and "first_nonfinite" is where it ends. Both are null when all NaN and Inf was
@@ -23,7 +23,8 @@ namespace tensortap {
 // "lead" is the trend, of what the op made or of what it read, that the first non-finite value ended, if there was one.
 // When an incomplete dump lacks that record, "first_nonfinite" comes from its manifest (find/told_nonfinite.h).
 // "unwritten" lists inputs that ops read although nothing was written to their memory (find_unwritten_reads()), whatever values they held.
-// "unknown" counts records that have neither counts of all elements nor all data (count_unknown()).
+// "unknown" counts records that have neither counts of all elements nor all data (count_unknown()), "not_looked_at" those in memory that
+// the capture could not read (count_not_looked_at()).
 // "not_captured" lists why ops that ran are not in the dump, as run.json has it: {"reason", "count", "examples"}.
 // "first_in_time" exists when the first record with NaN or Inf is another one. In dumps of the other kind, "first_nonfinite" is the first
 // origin that is not intended.

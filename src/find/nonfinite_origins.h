@@ -27,8 +27,11 @@ struct NonFiniteRecord {
 
 // The first in time order, nothing when no record holds any. What an op is about to write over counts for nothing. Linear in the records.
 std::optional<NonFiniteRecord> first_nonfinite(const DumpIndex& dump, bool with_weights = true);
-// Records of floating numbers with neither counts of all their elements nor all data: whether they hold NaN or Inf is not known.
+// Records of floating numbers with neither counts of all their elements nor all data: whether they hold NaN or Inf is not known. Without
+// those of count_not_looked_at().
 size_t count_unknown(const DumpIndex& dump);
+// Records whose elements were in memory that the capture could not read, such as a device's.
+size_t count_not_looked_at(const DumpIndex& dump);
 // What one record holds, nothing when all of it is finite, or when neither counts nor data show it.
 std::optional<NonFiniteRecord> nonfinite_in(const DumpIndex& dump, size_t row);
 

@@ -56,8 +56,14 @@ size_t count_unknown(const DumpIndex& dump) {
   return static_cast<size_t>(std::ranges::count_if(dump.rows(), [](const RecordRow& row) {
     const bool counted = (row.stats.valid & kStatNonFinite) == kStatNonFinite && (row.stats.valid & kStatSampled) == 0;
     const bool whole = (row.flags & kRecordHasData) != 0 && !holds_part(row);
-    return can_hold_nonfinite(row) && row.numel > 0 && !counted && !whole && (row.flags & kRecordUnwritten) == 0;
+    const bool told_apart = (row.value_flags & kValueNotLookedAt) != 0 || (row.flags & kRecordUnwritten) != 0;
+    return can_hold_nonfinite(row) && row.numel > 0 && !counted && !whole && !told_apart;
   }));
+}
+
+size_t count_not_looked_at(const DumpIndex& dump) {
+  return static_cast<size_t>(
+      std::ranges::count_if(dump.rows(), [](const RecordRow& row) { return (row.value_flags & kValueNotLookedAt) != 0; }));
 }
 
 std::optional<NonFiniteRecord> first_nonfinite(const DumpIndex& dump, bool with_weights) {

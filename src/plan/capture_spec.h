@@ -90,6 +90,7 @@ enum class Trigger : uint8_t { kAlways, kOverflow, kException, kWatch, kOnReques
 enum class OverflowOps : uint8_t { kMakers, kAll };
 // How much a failing op leaves behind: its inputs; their types, shapes and the op's attributes too; registers and call stack too.
 enum class ExceptionDetail : uint8_t { kBrief, kNorm, kDetail };
+enum class DeviceStats : uint8_t { kHost, kOff };  // how tensors in memory that the host cannot read are looked into: as copies, or not
 enum class FullPolicy : uint8_t { kBlock, kStatsOnly, kDrop };  // when the memory budget for tensors is full
 
 struct Sampling {
@@ -166,6 +167,7 @@ struct CaptureSpec {
   Sampling sampling;
   Limits limits;
   Extras extras;
+  DeviceStats device_stats = DeviceStats::kHost;
   double budget = 0;  // most relative slow-down, 0.03 = 3 %; 0 = no governor
   FullPolicy full_policy = FullPolicy::kBlock;
   bool idle = false;  // nothing is captured yet; the session waits for another plan, which a session that is asked for nothing does not

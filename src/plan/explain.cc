@@ -142,6 +142,7 @@ void say_form(const CaptureSpec& spec, std::vector<std::string>& lines) {
   if (spec.sketch_block != 0)
     lines.push_back(concat("Blocks of ", spec.sketch_block, " elements are also counted by their largest magnitude."));
   if (spec.digest != "none") lines.push_back(concat("Each tensor's bytes are digested with ", spec.digest, "."));
+  if (spec.device_stats == DeviceStats::kOff) lines.push_back("Tensors on devices such as GPUs are described, and never looked into.");
   if (!spec.where.empty()) lines.push_back(concat("A record is kept only if this holds for it: ", spec.where));
 }
 

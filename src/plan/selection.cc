@@ -205,6 +205,16 @@ Status read_mode(const CaptureOptions& options, CaptureSpec& spec) {
   return {};
 }
 
+Status read_device_stats(const CaptureOptions& options, CaptureSpec& spec) {
+  if (options.device_stats.empty()) return {};
+  const auto word = std::ranges::find(kDeviceStatsWords, options.device_stats);
+  if (word == kDeviceStatsWords.end()) {
+    return wrong("--device-stats", concat(quote(options.device_stats), " is no way to look at devices; write host or off"));
+  }
+  spec.device_stats = static_cast<DeviceStats>(word - kDeviceStatsWords.begin());
+  return {};
+}
+
 }  // namespace
 
 Result<CaptureSpec> spec_from_options(const CaptureOptions& options) {
@@ -221,6 +231,7 @@ Result<CaptureSpec> spec_from_options(const CaptureOptions& options) {
   TENSORTAP_RETURN_IF_ERROR(read_limits(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_texts(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_mode(options, spec));
+  TENSORTAP_RETURN_IF_ERROR(read_device_stats(options, spec));
   spec.strict = spec.strict || options.strict;
   return spec;
 }

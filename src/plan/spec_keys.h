@@ -23,6 +23,7 @@ inline constexpr std::array<std::string_view, 5> kTriggerWords = {"always", "ove
 inline constexpr std::array<std::string_view, 2> kOverflowOpsWords = {"makers", "all"};
 inline constexpr std::array<std::string_view, 3> kExceptionDetailWords = {"brief", "norm", "detail"};
 inline constexpr std::array<std::string_view, 3> kEveryWords = {"op", "single", "root"};  // of a selector of the kind kEvery
+inline constexpr std::array<std::string_view, 2> kDeviceStatsWords = {"host", "off"};
 inline constexpr std::array<std::string_view, 3> kFullPolicyWords = {"block", "stats-only", "drop"};
 inline constexpr std::array<std::string_view, 3> kNonFiniteWords = {"skip-nan", "propagate", "skip-nonfinite"};
 inline constexpr std::array<std::string_view, 4> kDigestWords = {"none", "xxh3", "md5", "sha1"};

@@ -50,9 +50,9 @@ std::optional<TensorView> channels_last(const TensorView& view) {
   return TensorView{{view.desc.dtype, Shape(kept)}, view.data, nullptr};
 }
 
-uint64_t view_number(const TensorView& view) {
-  uint64_t number = reinterpret_cast<uintptr_t>(view.data);
-  if (view.data == nullptr || view.is_contiguous()) return number;
+uint64_t view_number(const TensorView& view, const void* place) {
+  uint64_t number = reinterpret_cast<uintptr_t>(place == nullptr ? view.data : place);
+  if (number == 0 || view.is_contiguous()) return number;
   for (int i = 0; i < view.desc.shape.rank(); ++i) {
     // Where there is one element its stride says nothing.
     const uint64_t stride = view.desc.shape[i] == 1 ? 0 : static_cast<uint64_t>(view.strides[i]);

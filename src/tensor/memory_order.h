@@ -23,8 +23,8 @@ inline constexpr uint8_t kOrderNdhwc = 29;
 std::optional<TensorView> channels_last(const TensorView& view);
 
 // Tells the views of one block of memory apart: equal numbers, with equal types and shapes, are the same elements in the same order. 0
-// without data.
-uint64_t view_number(const TensorView& view);
+// without data. `place`: the address that stands for that of the data, null = its own.
+uint64_t view_number(const TensorView& view, const void* place = nullptr);
 
 }  // namespace tensortap
 

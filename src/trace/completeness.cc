@@ -50,6 +50,7 @@ Count known_count(const Json& object, const char* key) {
 
 // Limits of the config, and what nothing can keep, are no gaps of the dump.
 void add_losses(const Json& manifest, Completeness& completeness) {
+  if (const uint64_t count = count_in(manifest, "not_looked_at"); count > 0) completeness.lack(not_looked_at_text(count));
   const Json* losses = member(manifest, "losses");
   if (losses == nullptr || !losses->is_array()) return;
   for (const Json& loss : *losses) {
@@ -59,6 +60,10 @@ void add_losses(const Json& manifest, Completeness& completeness) {
 }
 
 }  // namespace
+
+std::string not_looked_at_text(uint64_t count) {
+  return concat(counted(count, "record"), count == 1 ? " was" : " were", " not looked at (tensor on a device)");
+}
 
 Json counts_json(const DumpCounts& counts) {
   return {{"records", count_json(counts.records)},

@@ -74,8 +74,12 @@ Json completeness_json(std::span<const NamedCompleteness> dumps);
 // many are incomplete, and the first of these follow.
 std::vector<std::string> completeness_lines(std::span<const NamedCompleteness> dumps);
 
-// Adds what a manifest reports: counts of what was written, records that the capture lost to a failure, a capture that did not finish, what
-// `tensortap repair` dropped. Accepts any JSON. A manifest of a capture that ended makes an unknown state complete.
+// "3 records were not looked at (tensor on a device)".
+std::string not_looked_at_text(uint64_t count);
+
+// Adds what a manifest reports: counts of what was written, records that the capture lost to a failure or could not look into, a capture
+// that did not finish, what `tensortap repair` dropped. Accepts any JSON. A manifest of a capture that ended makes an unknown state
+// complete.
 void add_manifest(const Json& manifest, Completeness& completeness);
 
 // Members of a manifest: sentences about what the dump lacks for good, and the counts of what was written before anything was dropped.

@@ -46,6 +46,7 @@ enum ValueFlag : uint8_t {
   kValueOtherName = 1U << 3,       // it is that of another call's tensor
   kValueLeft = 1U << 4,            // its NaN and Inf were there before the op, in memory that nothing was written to
   kValueInCompiledCode = 1U << 5,  // the op ran in compiled code: kernels that are no ops read and write between its ops
+  kValueNotLookedAt = 1U << 6,     // it has elements, and they are in memory that the host cannot read
 };
 
 struct RecordRow {

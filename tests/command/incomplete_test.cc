@@ -158,6 +158,32 @@ TEST_F(Incomplete, AWholeDumpIsClearedAsBefore) {
   EXPECT_EQ(at("compare whole elsewhere").code, kFound);
 }
 
+// As a capture leaves it that could not read the memory of a device.
+TEST_F(Incomplete, NothingIsClearedThatWasNotLookedAt) {
+  constexpr size_t kRow = 512;
+  constexpr size_t kValueFlags = 511;
+  forget("unseen");
+  fs::copy(path("whole"), path("unseen"));
+  std::string rows = read(path("unseen/records.npy"));
+  rows[rows.size() - 2 * kRow + kValueFlags] = 16;
+  write(path("unseen/records.npy"), rows);
+  Json manifest = Json::parse(read(path("unseen/run.json")));
+  manifest["not_looked_at"] = 1;
+  write(path("unseen/run.json"), manifest.dump());
+  constexpr auto kSentence = "1 record was not looked at (tensor on a device)";
+  for (const char* words : {"find unseen", "compare unseen whole", "compare whole unseen", "replay unseen"}) {
+    const Done done = at(words);
+    EXPECT_EQ(done.code, kFailed) << words << done.said();
+    EXPECT_THAT(lines_of(done.out).front(), HasSubstr(kSentence)) << words;
+  }
+  const Done found = at("find unseen");
+  EXPECT_THAT(found.out, HasSubstr("no NaN and no Inf in the records that were looked at\n" + std::string(kSentence) + "\n"));
+  EXPECT_EQ(at("find unseen --json").object().at("not_looked_at"), 1);
+  EXPECT_EQ(at("find whole --json").object().at("not_looked_at"), 0);
+  EXPECT_THAT(at("ls unseen").err, HasSubstr(kSentence));
+  EXPECT_THAT(at("report unseen --out report.html").out, HasSubstr(kSentence));
+}
+
 TEST_F(Incomplete, WhatTheManifestKnowsIsAFinding) {
   for (const char* file : {"records.npy", "ops.jsonl"}) {
     damage("bad", {"", file, Damaging::kRemoved});

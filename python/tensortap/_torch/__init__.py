@@ -35,7 +35,7 @@ def install(table: dict[str, Any]) -> None:
     global functions, names, _meshes
     if functions is not None:
         return
-    from . import compile_routes, endings, job_facts, loader_workers, module_events, naming, optimizers, source_files
+    from . import compile_routes, endings, job_facts, loader_workers, module_events, naming, optimizers, source_files, unseen_kernels
 
     given = Functions(**table)
     placements = job_facts.Placements(given)
@@ -58,6 +58,7 @@ def install(table: dict[str, Any]) -> None:
     given.follow_modules(torch.nn.Module._call_impl, vars(torch.compiler), events.begin, events.end)
     loader_workers.follow(given)
     optimizers.follow(given)
+    unseen_kernels.follow(given)
     endings.follow(given)
     job_facts.tell(given)
     functions = given

@@ -11,13 +11,14 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <tensortap/asking.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Changes with anything in this file; an adapter of another number is not loaded. */
-#define TENSORTAP_ADAPTER_INTERFACE_VERSION 9
+#define TENSORTAP_ADAPTER_INTERFACE_VERSION 10
 
 /* What an operator is, from its schema; described once. */
 enum {
@@ -46,7 +47,7 @@ typedef struct tensortap_torch_op {
 
 /* How far a tensor can be looked into. */
 enum tensortap_torch_kind {
-  TENSORTAP_TORCH_STRIDED = 0, /* dims, strides and data are set; data is null on a device */
+  TENSORTAP_TORCH_STRIDED = 0, /* dims, strides and data are set */
   TENSORTAP_TORCH_UNDEFINED,
   TENSORTAP_TORCH_WRAPPER, /* of functorch, functionalisation, a subclass: the inner call has the real tensors */
   TENSORTAP_TORCH_META,    /* meta and fake tensors */
@@ -54,7 +55,7 @@ enum tensortap_torch_kind {
   TENSORTAP_TORCH_NESTED,
   TENSORTAP_TORCH_MKLDNN,
   TENSORTAP_TORCH_ZERO,
-  TENSORTAP_TORCH_DEVICE,
+  TENSORTAP_TORCH_DEVICE, /* the same, but data and storage_data are addresses that the device alone may read */
   TENSORTAP_TORCH_OTHER
 };
 
@@ -63,11 +64,13 @@ enum {
   TENSORTAP_TORCH_TENSOR_CONJUGATE = 2u, /* bytes are those of the conjugate */
   TENSORTAP_TORCH_TENSOR_NEGATIVE = 4u,
   TENSORTAP_TORCH_TENSOR_QUANTIZED = 8u,
-  TENSORTAP_TORCH_TENSOR_READ = 16u,        /* an argument of the call; whether it is a parameter of the model is known: the next flag */
-  TENSORTAP_TORCH_TENSOR_PARAMETER = 32u,   /* a leaf that requires a gradient */
-  TENSORTAP_TORCH_TENSOR_SCATTERED = 64u,   /* elements of less than a byte that are not contiguous */
-  TENSORTAP_TORCH_TENSOR_UNFINISHED = 128u, /* a collective that is not complete writes into it: its values are not to be read */
-  TENSORTAP_TORCH_TENSOR_OVERWRITTEN = 256u /* of collective_done(): something else may have written into it: likewise */
+  TENSORTAP_TORCH_TENSOR_READ = 16u,         /* an argument of the call; whether it is a parameter of the model is known: the next flag */
+  TENSORTAP_TORCH_TENSOR_PARAMETER = 32u,    /* a leaf that requires a gradient */
+  TENSORTAP_TORCH_TENSOR_SCATTERED = 64u,    /* elements of less than a byte that are not contiguous */
+  TENSORTAP_TORCH_TENSOR_UNFINISHED = 128u,  /* a collective that is not complete writes into it: its values are not to be read */
+  TENSORTAP_TORCH_TENSOR_OVERWRITTEN = 256u, /* of collective_done(): something else may have written into it: likewise */
+  /* In host memory: the call left it to a copy from a device, which may not be there yet. Cleared when somebody has waited for that. */
+  TENSORTAP_TORCH_TENSOR_UNFILLED = 512u
 };
 
 typedef struct tensortap_torch_tensor {
@@ -85,6 +88,10 @@ typedef struct tensortap_torch_tensor {
   uint32_t flags;  /* TENSORTAP_TORCH_TENSOR_* */
   uint32_t slot;   /* position among the arguments or returns of the schema */
   int32_t element; /* position in a list of tensors, -1 = no list */
+  /* Of the kind DEVICE, and of what is UNFILLED: through this its elements can be fetched during the call, with this structure as the
+   * source; otherwise null. */
+  const tensortap_device* device;
+  const void* tensor; /* its TensorImpl, of the kind DEVICE */
 } tensortap_torch_tensor;
 
 enum {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "source/pytorch/call_keys.h"
 #include "source/pytorch/call_reads.h"
+#include "source/pytorch/device_use.h"
 #include "source/pytorch/index_arguments.h"
 #include "source/pytorch/output_arguments.h"
 #include "source/pytorch/python_bridge.h"
@@ -233,6 +234,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   if ((flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_HOST_FILLED) != 0) {
     for (uint32_t i = 0; i < call->tensor_count; ++i) capture->storages.filled(call->tensors[i], calls->met);
   }
+  note_use(*capture.get(), *calls, *call);
   if (compiled_code_runs()) {
     capture->storages.lose_sight();  // kernels ran unseen since the last operator
     note_operator_in_code();
@@ -284,7 +286,7 @@ void report_what_it_made(ThreadCalls& calls, PendingCall& pending, std::span<con
     if (capture.shows_reads) told.flags |= TENSORTAP_TENSOR_SHOWN_AGAIN;
     calls.tensors.push_back(told);
   }
-  if (!pending.wanted) return;
+  if (!pending.wanted) return note_unfilled(capture, calls, tensors);
   ShownReads reads{calls, pending, ended};
   if (ended != nullptr && capture.shows_reads_after) gather_what_it_left(reads);
   tensortap_op_event event = event_of(pending, calls);
@@ -294,6 +296,7 @@ void report_what_it_made(ThreadCalls& calls, PendingCall& pending, std::span<con
     event.reads = &reads;
   }
   tensortap_on_op(capture.session, &event);
+  note_unfilled(capture, calls, tensors);
 }
 
 void report_failure(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {

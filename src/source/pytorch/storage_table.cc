@@ -20,9 +20,9 @@ void* map_zeroed(size_t bytes) {
 }
 
 // Tells whether somebody who is no operator filled a block after it was allocated, such as torch.tensor() or NumPy. Reads both ends
-// only: what lies between may never be touched by the program.
+// only: what lies between may never be touched by the program. Memory of a device has no fingerprint that tells anything.
 uint64_t fingerprint_of(const tensortap_torch_tensor& tensor) {
-  if (tensor.storage_data == nullptr || tensor.storage_bytes == 0) return 1;
+  if (tensor.kind != TENSORTAP_TORCH_STRIDED || tensor.storage_data == nullptr || tensor.storage_bytes == 0) return 1;
   const auto* bytes = static_cast<const unsigned char*>(tensor.storage_data);
   const size_t part = std::min<size_t>(tensor.storage_bytes, 64);
   uint64_t hash = 14695981039346656037U;
@@ -154,13 +154,14 @@ StorageTable::Entry* StorageTable::add(Shard& shard, const void* storage) {
   size_t i = home_of(storage, shard.capacity);
   while (shard.entries[i].storage != nullptr) i = next_of(i, shard.capacity);
   adapter_.hold_storage(storage);
-  shard.entries[i] = {storage, next_.fetch_add(1, std::memory_order_relaxed), 1, sight_.load(std::memory_order_relaxed), 0, 0, 0, {}};
+  shard.entries[i] = {storage, next_.fetch_add(1, std::memory_order_relaxed), 1, sight_.load(std::memory_order_relaxed), 0, 0, 0, false,
+                      {}};
   ++shard.used;
   return &shard.entries[i];
 }
 
 StorageContent StorageTable::content_of(const Entry& entry) const {
-  return {entry.number, (uint64_t{entry.sight} << 32U) | entry.version, entry.fingerprint != 0};
+  return {entry.number, (uint64_t{entry.sight} << 32U) | entry.version, entry.fingerprint != 0, entry.unfilled};
 }
 
 template <class Change>
@@ -198,6 +199,7 @@ StorageContent StorageTable::wrote(const tensortap_torch_tensor& tensor, MetStor
   return meet(tensor, met, [&](Entry& entry, bool /*added*/) {
     entry.sight = sight_.load(std::memory_order_relaxed);
     entry.fingerprint = 0;
+    entry.unfilled = false;
     entry.written_at = met.now;
     ++entry.version;
   });
@@ -217,6 +219,15 @@ void StorageTable::filled(const tensortap_torch_tensor& tensor, MetStorages& met
     entry.fingerprint = 0;
     ++entry.version;
   });
+}
+
+void StorageTable::left_unfilled(const tensortap_torch_tensor& tensor, MetStorages& met) {
+  unfilled_.store(true, std::memory_order_relaxed);
+  meet(tensor, met, [](Entry& entry, bool /*added*/) { entry.unfilled = true; });
+}
+
+void StorageTable::used_on_host(const tensortap_torch_tensor& tensor, MetStorages& met) {
+  meet(tensor, met, [](Entry& entry, bool /*added*/) { entry.unfilled = false; });
 }
 
 StorageContent StorageTable::allocated(const tensortap_torch_tensor& tensor, MetStorages& met) {

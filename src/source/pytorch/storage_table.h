@@ -29,6 +29,7 @@ struct StorageContent {
   uint64_t storage = 0;    // number of the block, 0 = none
   uint64_t version = 0;    // changes with every write
   bool unwritten = false;  // nothing was written since the allocation
+  bool unfilled = false;   // a copy from a device that nobody waited for may still write into it
 };
 
 // The blocks that one thread met lately, and that may have expired since. Of that thread.
@@ -67,6 +68,12 @@ class StorageTable {
   void filled(const tensortap_torch_tensor& tensor, MetStorages& met);
   // After an operator allocated it without writing.
   StorageContent allocated(const tensortap_torch_tensor& tensor, MetStorages& met);
+  // A copy from a device that nobody waited for may still write into the tensor's block, in host memory.
+  void left_unfilled(const tensortap_torch_tensor& tensor, MetStorages& met);
+  // The program uses the block on the host, for which it must have waited.
+  void used_on_host(const tensortap_torch_tensor& tensor, MetStorages& met);
+  // Whether there may be such blocks.
+  [[nodiscard]] bool has_unfilled() const { return unfilled_.load(std::memory_order_relaxed); }
   // When the block of a tensor was last written; -1 where no write was seen.
   [[nodiscard]] WriteTime written_at(const tensortap_torch_tensor& tensor);
   // Lets go of what expired since a thread met it. To be called before each operator, which may find the memory then.
@@ -86,7 +93,8 @@ class StorageTable {
     uint32_t sight;
     uint64_t fingerprint;  // of an unwritten block, else 0
     uint32_t met_at;       // number of the operator, of the thread that met it last; 0 = not met yet
-    uint32_t returns;      // how often it was met again after a long time, up to kReturnsOfStaying
+    uint16_t returns;      // how often it was met again after a long time, up to kReturnsOfStaying
+    bool unfilled;
     WriteTime written_at;
   };
   // Each in lines of the processor's cache of its own.
@@ -101,7 +109,7 @@ class StorageTable {
   // What a program meets again and again after so many operators, such as a parameter, is taken to stay: it is not looked at before as many
   // have passed. What autograd keeps for the backward pass comes back once, and is gone.
   static constexpr int kAgeOfStaying = 6;
-  static constexpr uint32_t kReturnsOfStaying = 2;
+  static constexpr uint16_t kReturnsOfStaying = 2;
 
   static size_t hash_of(const void* storage);
   // Where a block belongs in a shard of a capacity, and the place after one: capacities are powers of two.
@@ -125,6 +133,7 @@ class StorageTable {
   const tensortap_torch_adapter& adapter_;
   std::atomic<uint64_t> next_{1};
   std::atomic<uint32_t> sight_{0};
+  std::atomic<bool> unfilled_{false};
   std::array<Shard, kShards> shards_;
 };
 

@@ -257,5 +257,30 @@ TEST_F(Storages, ThreadsMayShareIt) {
   EXPECT_EQ(table.size(), 500U);
 }
 
+TEST_F(Storages, NeverReadsTheMemoryOfADevice) {
+  StorageTable table(adapter_);
+  tensortap_torch_tensor tensor = in(at(1));
+  tensor.kind = TENSORTAP_TORCH_DEVICE;
+  tensor.storage_data = at(7);  // of which a read would fault
+  tensor.storage_bytes = 4096;
+  EXPECT_TRUE(table.allocated(tensor, met_).unwritten);
+  EXPECT_TRUE(table.look(tensor, met_).unwritten);
+  table.filled(tensor, met_);
+  EXPECT_FALSE(table.look(tensor, met_).unwritten);
+}
+
+TEST_F(Storages, KnowsWhatACopyMayStillFill) {
+  StorageTable table(adapter_);
+  EXPECT_FALSE(table.has_unfilled());
+  table.left_unfilled(in(at(1)), met_);
+  EXPECT_TRUE(table.has_unfilled());
+  EXPECT_TRUE(table.look(in(at(1)), met_).unfilled);
+  EXPECT_FALSE(table.look(in(at(2)), met_).unfilled);
+  table.used_on_host(in(at(1)), met_);
+  EXPECT_FALSE(table.look(in(at(1)), met_).unfilled);
+  table.left_unfilled(in(at(1)), met_);
+  EXPECT_FALSE(table.wrote(in(at(1)), met_).unfilled);
+}
+
 }  // namespace
 }  // namespace tensortap::pytorch

@@ -29,7 +29,8 @@ bool passes_on_unfinished(const TorchOperator& op, const tensortap_torch_tensor&
   return is_functional_collective(op) || (op.flags & (TENSORTAP_TORCH_OP_VIEW | TENSORTAP_TORCH_OP_REARRANGES)) != 0;
 }
 
-const char* reason_not_captured(const tensortap_torch_tensor& tensor) {
+const char* reason_not_captured(const tensortap_torch_tensor& tensor, bool is_unfilled) {
+  if (is_unfilled) return "host memory that a copy from a device may still fill";
   if ((tensor.flags & TENSORTAP_TORCH_TENSOR_OVERWRITTEN) != 0) return "output of a collective that may have been written over before";
   if ((tensor.flags & TENSORTAP_TORCH_TENSOR_UNFINISHED) != 0) return "tensor that a collective still wrote into";
   switch (tensor.kind) {
@@ -44,7 +45,6 @@ const char* reason_not_captured(const tensortap_torch_tensor& tensor) {
     case TENSORTAP_TORCH_ZERO:
       return "zero tensor of autograd";
     case TENSORTAP_TORCH_DEVICE:
-      return "tensor on a device";
     case TENSORTAP_TORCH_STRIDED:
       return (tensor.flags & TENSORTAP_TORCH_TENSOR_SCATTERED) != 0 ? "float4 tensor that is not contiguous" : "conjugate or negative view";
     default:
@@ -143,18 +143,27 @@ bool TorchSession::describe(OpIdentity& identity, const tensortap_torch_tensor& 
                             tensortap_tensor& out) const {
   constexpr uint32_t kNotAsTheyAre =
       TENSORTAP_TORCH_TENSOR_CONJUGATE | TENSORTAP_TORCH_TENSOR_NEGATIVE | TENSORTAP_TORCH_TENSOR_SCATTERED | kNotOfItsOp;
-  const bool has_values = tensor.kind == TENSORTAP_TORCH_STRIDED && (tensor.flags & kNotAsTheyAre) == 0;
+  const bool as_it_is = (tensor.flags & kNotAsTheyAre) == 0;
+  const bool on_device = tensor.kind == TENSORTAP_TORCH_DEVICE;
+  const bool is_unfilled = content.unfilled && !on_device;
+  const bool is_remote = as_it_is && tensor.device != nullptr && tensor.data != nullptr;
+  const bool has_values = as_it_is && !is_unfilled && (on_device || tensor.kind == TENSORTAP_TORCH_STRIDED);
   const bool passes_on = passes_on_unfinished(runtime.operators[identity.op], tensor);
   const uint32_t bit = (tensor.flags & kNotOfItsOp) == 0 ? 1U << tensor.kind : (tensor.flags & kNotOfItsOp) << kBitsOfKinds;
   if (!has_values && !passes_on && (identity.not_captured.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) {
-    tensortap_not_captured(session, identity.id, reason_not_captured(tensor));
+    tensortap_not_captured(session, identity.id, reason_not_captured(tensor, is_unfilled));
   }
-  const bool described = tensor.kind == TENSORTAP_TORCH_STRIDED || tensor.kind == TENSORTAP_TORCH_DEVICE;
+  const bool described = tensor.kind == TENSORTAP_TORCH_STRIDED || on_device;
   if (!described || (tensor.dims == nullptr && tensor.rank > 0)) return false;
   out = {};
   out.size = sizeof out;
   out.dtype = tensor.dtype;
-  out.data = has_values ? tensor.data : nullptr;
+  out.data = has_values && !is_remote ? tensor.data : nullptr;
+  if (has_values && is_remote) {
+    out.device = tensor.device;
+    out.source = &tensor;
+    out.identity = tensor.data;
+  }
   out.dims = tensor.dims;
   out.strides = tensor.strides;
   out.rank = tensor.rank;
@@ -162,6 +171,7 @@ bool TorchSession::describe(OpIdentity& identity, const tensortap_torch_tensor& 
   out.element = tensor.element;
   out.flags = (content.unwritten || passes_on ? TENSORTAP_TENSOR_UNWRITTEN : 0U) | role_flags(identity, tensor);
   if (compiled_code_runs()) out.flags |= TENSORTAP_TENSOR_IN_COMPILED_CODE;
+  if (on_device || is_unfilled || is_remote) out.flags |= TENSORTAP_TENSOR_ON_DEVICE;
   // Whoever reads what was not written is a suspect; an operator that waits is none.
   out.storage = passes_on && is_functional_collective(runtime.operators[identity.op]) ? 0 : content.storage;
   out.version = content.version;

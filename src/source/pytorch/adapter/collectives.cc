@@ -181,7 +181,10 @@ void Collective::tell(const tensortap_torch_tracker& tracker, bool complete) {
     described.push_back(describe(one.tensor, one.slot, one.element));
     described.back().flags |= one.flags | (spoilt_ || !complete ? TENSORTAP_TORCH_TENSOR_OVERWRITTEN : 0U);
   }
+  ThreadFrames* const frames = thread_frames();
+  const size_t copies = frames == nullptr ? 0 : frames->copies.size();
   tracker.collective_done(token, described.data(), static_cast<uint32_t>(described.size()), error.empty() ? nullptr : error.c_str());
+  if (frames != nullptr && frames->copies.size() > copies) frames->copies.resize(copies);
 }
 
 bool Collective::report(const tensortap_torch_tracker& tracker, bool patient, bool give_up) {

@@ -19,10 +19,12 @@ const tensortap_torch_tracker* dump_tracker = nullptr;
 void tell(at::TensorList tensors, int64_t site) {
   ThreadFrames* frames = thread_frames();
   if (frames == nullptr || frames->busy) return;
+  const size_t copies = frames->copies.size();
   frames->tensors.clear();
   frames->made_sizes.clear();
   for (const at::Tensor& tensor : tensors) frames->tensors.push_back(describe(tensor, 0, -1));
   dump_tracker->dump_node(site, frames->tensors.data(), static_cast<uint32_t>(frames->tensors.size()));
+  if (frames->copies.size() > copies) frames->copies.resize(copies);
 }
 
 struct NamedGroup {

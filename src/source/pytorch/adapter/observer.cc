@@ -48,8 +48,10 @@ class Busy {
 
 // A frame keeps nothing of the program alive when its call has ended, whatever was raised.
 struct ReleasedTensors {
+  ThreadFrames& frames;
   Frame& frame;
   ~ReleasedTensors() {
+    if (frames.copies.size() > frame.copies) frames.copies.resize(frame.copies);
     frame.written.clear();
     frame.read.clear();
     frame.wrapped.clear();
@@ -57,8 +59,16 @@ struct ReleasedTensors {
   }
 };
 
+// Whether the call returns before what it copies is there.
+bool leaves_copies(const OperatorFacts& facts, c10::ArrayRef<const c10::IValue> arguments) {
+  if (facts.non_blocking < 0 || static_cast<size_t>(facts.non_blocking) >= arguments.size()) return false;
+  const c10::IValue& value = arguments[static_cast<size_t>(facts.non_blocking)];
+  return value.isBool() && value.toBool();
+}
+
 void gather_arguments(ThreadFrames& frames, Frame& frame, c10::ArrayRef<const c10::IValue> arguments) {
   frames.tensors.clear();
+  const bool leaves = leaves_copies(*frame.facts, arguments);
   const OperatorFacts& facts = *frame.facts;
   const bool roles_known = !is_below_wrapped(frames);
   for (uint32_t slot = 0; slot < arguments.size(); ++slot) {
@@ -68,6 +78,7 @@ void gather_arguments(ThreadFrames& frames, Frame& frame, c10::ArrayRef<const c1
       if (described.kind == TENSORTAP_TORCH_UNDEFINED) return;
       if (written) described.flags |= TENSORTAP_TORCH_TENSOR_WRITTEN;
       if (roles_known) described.flags |= role_of(tensor);
+      if (leaves && described.kind == TENSORTAP_TORCH_DEVICE) frame.leaves_copies = described.device;
       frames.tensors.push_back(described);
       if (written && facts.reads_back) frame.written.push_back({tensor, slot, element});
       frame.read.push_back({WeakTensor(tensor.getIntrusivePtr()), slot, element});
@@ -174,6 +185,15 @@ bool has_raised(const Frame& frame, c10::ArrayRef<const c10::IValue> returns) {
   return frame.facts->returns > 0 ? returns.empty() : exceptions_now(frame) > frame.exceptions;
 }
 
+void mark_unfilled(std::vector<tensortap_torch_tensor>& tensors, const Frame& frame) {
+  if (frame.leaves_copies == nullptr) return;
+  for (tensortap_torch_tensor& tensor : tensors) {
+    if (tensor.kind != TENSORTAP_TORCH_STRIDED) continue;
+    tensor.flags |= TENSORTAP_TORCH_TENSOR_UNFILLED;
+    tensor.device = frame.leaves_copies;
+  }
+}
+
 void gather_returns(ThreadFrames& frames, const Frame& frame, c10::ArrayRef<const c10::IValue> returns) {
   frames.tensors.clear();
   for (uint32_t slot = 0; slot < returns.size(); ++slot) {
@@ -186,6 +206,7 @@ void gather_returns(ThreadFrames& frames, const Frame& frame, c10::ArrayRef<cons
     frames.tensors.push_back(describe(kept.tensor, kept.slot, kept.element));
     frames.tensors.back().flags |= TENSORTAP_TORCH_TENSOR_WRITTEN;
   }
+  mark_unfilled(frames.tensors, frame);
   report_complete(frames.tensors, false);
 }
 
@@ -286,7 +307,7 @@ void on_end(const at::RecordFunction& record, at::ObserverContext* /*context*/) 
   if (frames->depth == 0) return;
   const Busy busy(*frames);
   Frame& frame = frames->stack[--frames->depth];
-  const ReleasedTensors released{frame};
+  const ReleasedTensors released{*frames, frame};
   if (frame.is_node) {
     tracker->node_end();
     return;

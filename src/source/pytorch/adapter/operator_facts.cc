@@ -175,6 +175,7 @@ void fill_from_schema(const c10::OperatorHandle& handle, OperatorFacts& facts) {
   for (const c10::Argument& argument : schema.arguments()) {
     const bool written =
         declares_write(argument) || writes_undeclared(facts.name, argument.name()) || is_output_by_name(facts.name, argument.name());
+    if (argument.name() == "non_blocking") facts.non_blocking = static_cast<int32_t>(facts.written.size());
     facts.written.push_back(written ? 1 : 0);
     if (written && !is_returned(schema, argument)) facts.reads_back = true;
   }

@@ -29,6 +29,7 @@ struct OperatorFacts {
   bool computes = false;         // makes values: no view, no allocation
   bool only_moves = false;       // copies or fills: what kernels do on the way
   bool reads_back = false;       // writes into arguments that it does not return
+  int32_t non_blocking = -1;     // the argument of this name, -1 = it has none
   std::vector<uint8_t> written;  // by argument: whether the operator writes into it
 };
 

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "source/pytorch/adapter/device_copy.h"
 #include "source/pytorch/adapter/thread_frames.h"
 
 namespace tensortap::torch_adapter {
@@ -126,7 +127,12 @@ void describe_memory(const c10::TensorImpl& impl, tensortap_torch_tensor& facts)
   facts.storage = storage;
   if (storage == nullptr) return;
   facts.storage_bytes = storage->nbytes();
-  if (facts.kind != TENSORTAP_TORCH_STRIDED) return;
+  if (facts.kind == TENSORTAP_TORCH_DEVICE) {
+    facts.device = device_memory(impl.device());
+    facts.tensor = &impl;
+  } else if (facts.kind != TENSORTAP_TORCH_STRIDED) {
+    return;
+  }
   facts.storage_data = storage->data();
   if (facts.storage_data == nullptr) return;
   facts.data = static_cast<const char*>(facts.storage_data) + impl.storage_offset() * static_cast<int64_t>(impl.itemsize());

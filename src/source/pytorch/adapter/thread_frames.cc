@@ -36,6 +36,8 @@ Frame& push_frame(ThreadFrames& frames) {
   frame.token = nullptr;
   frame.is_operator = frame.is_reported = frame.is_node = frame.is_api = frame.calls_others = false;
   frame.flags = 0;
+  frame.copies = frames.copies.size();
+  frame.leaves_copies = nullptr;
   frame.sequence_number = -1;
   return frame;
 }

@@ -28,19 +28,21 @@ using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensor
 
 struct Frame {
   const OperatorFacts* facts = nullptr;
-  void* token = nullptr;                          // of the tracker, null = not reported
-  uint32_t flags = 0;                             // TENSORTAP_TORCH_CALL_*
-  int exceptions = 0;                             // under way when the call began
-  int64_t sequence_number = -1;                   // of autograd, of a call that is looked through
-  bool is_operator = false;                       // calls below it are its own affair
-  bool is_reported = false;                       // the tracker was notified, whether it cares or not
-  bool is_api = false;                            // a call of the program that is made of several operators
-  bool calls_others = false;                      // something that computes was called underneath
-  bool is_node = false;                           // an autograd node, told to the tracker
-  std::vector<KeptArgument<at::Tensor>> written;  // that it does not return
-  std::vector<KeptArgument<WeakTensor>> read;     // to be looked at when it ended; weak, so that nothing lives longer for us
-  std::vector<KeptArgument<WeakTensor>> wrapped;  // arguments of a Python class, of a call that is looked through
-  std::vector<c10::IValue> works;                 // of a collective: what it waits for
+  void* token = nullptr;                            // of the tracker, null = not reported
+  uint32_t flags = 0;                               // TENSORTAP_TORCH_CALL_*
+  int exceptions = 0;                               // under way when the call began
+  int64_t sequence_number = -1;                     // of autograd, of a call that is looked through
+  bool is_operator = false;                         // calls below it are its own affair
+  bool is_reported = false;                         // the tracker was notified, whether it cares or not
+  bool is_api = false;                              // a call of the program that is made of several operators
+  bool calls_others = false;                        // something that computes was called underneath
+  bool is_node = false;                             // an autograd node, told to the tracker
+  size_t copies = 0;                                // of ThreadFrames, that were made before the call
+  const tensortap_device* leaves_copies = nullptr;  // it does not wait for what it copies from this device
+  std::vector<KeptArgument<at::Tensor>> written;    // that it does not return
+  std::vector<KeptArgument<WeakTensor>> read;       // to be looked at when it ended; weak, so that nothing lives longer for us
+  std::vector<KeptArgument<WeakTensor>> wrapped;    // arguments of a Python class, of a call that is looked through
+  std::vector<c10::IValue> works;                   // of a collective: what it waits for
 };
 
 // Calls begin and end strictly nested within a thread, so that a stack and a counter suffice.
@@ -56,6 +58,8 @@ struct ThreadFrames {
   std::vector<Frame> stack;
   std::vector<tensortap_torch_tensor> tensors;  // scratch
   std::vector<tensortap_torch_tensor> shown;    // scratch, of arguments that are reported beside the returns
+  std::vector<at::Tensor> copies;               // bytes of tensors on devices, in host memory, of the calls on the stack
+  at::Tensor spare;                             // memory for the next copy, undefined = none
   std::deque<std::vector<int64_t>> made_sizes;  // scratch, of described tensors whose dims are not those of torch
 };
 
