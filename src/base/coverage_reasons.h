@@ -15,6 +15,7 @@ inline constexpr std::string_view kReasonNeverRan = "never ran";
 inline constexpr std::string_view kReasonNeverRequested = "never requested";
 inline constexpr std::string_view kReasonOtherSteps = "ran only in steps that were not captured";
 inline constexpr std::string_view kReasonInsideCompiled = "module inside of a compiled function: its operators are captured";
+inline constexpr std::string_view kReasonFused = "kernels fused by torch.compile; exec --compile captures ops";
 
 // Whether an op that is not captured for this reason ran where it should have been captured.
 inline bool ran_unseen(std::string_view reason) {

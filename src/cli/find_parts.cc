@@ -10,6 +10,7 @@
 #include "cli/dump_access.h"
 #include "cli/part_access.h"
 #include "find/ask_parts.h"
+#include "find/find_report.h"
 #include "trace/completeness.h"
 
 namespace tensortap::cli {
@@ -28,7 +29,8 @@ Result<ExitCode> ask_one(const AskedParts& asked, const FindQuestion& question, 
   answer["dump"] = dumps.json();
   terminal.json ? terminal.json_line(answer) : question.print(answer);
   if (question.finds == nullptr) return ExitCode::kFine;
-  return dumps.code_of(question.finds(answer) ? ExitCode::kFound : ExitCode::kFine);
+  if (question.finds(answer)) return ExitCode::kFound;
+  return is_partial(answer) ? ExitCode::kFailed : dumps.code_of(ExitCode::kFine);
 }
 
 // A line for a part that says nothing new; its whole answer otherwise.
@@ -81,7 +83,8 @@ Result<ExitCode> ask_all(const AskedParts& asked, bool all, const FindQuestion& 
   }
   if (question.finds == nullptr) return ExitCode::kFine;
   if (std::ranges::any_of(answers, &PartAnswer::finds)) return ExitCode::kFound;
-  return sum_of(states_of(answers)).holds_all() ? ExitCode::kFine : ExitCode::kFailed;
+  const bool partial = std::ranges::any_of(answers, [](const PartAnswer& one) { return is_partial(one.answer); });
+  return !partial && sum_of(states_of(answers)).holds_all() ? ExitCode::kFine : ExitCode::kFailed;
 }
 
 }  // namespace

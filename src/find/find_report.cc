@@ -105,6 +105,11 @@ bool has_finding(const Json& report) {
   return !report.at("first_nonfinite").is_null() || !report.at("unwritten").empty() || ended_program(report.at("failed_op"));
 }
 
+bool is_partial(const Json& report) {
+  const Json* reasons = member(report, "not_captured");
+  return reasons != nullptr && std::ranges::any_of(*reasons, [](const Json& one) { return text_in(one, "reason") == kReasonFused; });
+}
+
 Result<Json> find_source(const DumpIndex& dump, std::string_view text) {
   std::vector<OpId> ops = ops_of_source(dump, text);
   if (ops.empty()) ops = ops_of_name(dump, text);

@@ -34,6 +34,9 @@ Json find_report(const DumpIndex& dump, size_t limit);
 // failure ended the program. The one rule for exit codes and summaries.
 bool has_finding(const Json& report);
 
+// Whether a report without a finding clears less than the program: whole kernels ran that nobody looked into.
+bool is_partial(const Json& report);
+
 // {"source": text, "ops": [{"op", "type", "source", "originals"}]}: the ops that come from a source line, or the lines that the ops of that
 // name come from. Errors: kNotFound when there is neither.
 Result<Json> find_source(const DumpIndex& dump, std::string_view text);

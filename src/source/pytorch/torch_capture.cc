@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "base/coverage_reasons.h"
 #include "base/text.h"
 #include "base/wait.h"
 #include "exec/exec_request.h"
@@ -46,8 +47,7 @@ void account_for_compiled_graphs(tensortap_session* session) {
   described.name = name.c_str();
   described.type = "CompiledGraph";
   described.parent = TENSORTAP_NO_OP;
-  tensortap_not_captured(session, tensortap_register_op(session, &described),
-                         "kernels fused by torch.compile; exec --compile captures ops");
+  tensortap_not_captured(session, tensortap_register_op(session, &described), kReasonFused.data());
 }
 
 void tell_facts(tensortap_session* session) {
