@@ -85,6 +85,13 @@ def in_model(name: str) -> bool:
     return name.startswith("Net")
 
 
+def test_a_program_whose_first_operator_is_in_a_call_of_compile_runs_eagerly(tmp_path: Path) -> None:
+    program = "import torch\nnet = torch.compile(torch.nn.Linear(4, 4))\nprint(net(torch.ones(2, 4)).shape)\n"
+    done = run(tmp_path, program, route="eager")
+    assert done.dump.run["ops"]["not_captured"] == []
+    assert "addmm" in {op["type"] for op in done.dump.ops.values()}
+
+
 def test_nodes_have_the_names_and_the_values_of_uncompiled_operators(tmp_path: Path) -> None:
     compiled = run(tmp_path / "compiled", training())
     eager = run(tmp_path / "eager", training(), "uncompiled", route="eager")

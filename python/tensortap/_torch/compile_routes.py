@@ -73,15 +73,24 @@ def _run_eagerly() -> None:
     if "torch._dynamo" in sys.modules:
         _force_eager()
         return
-    original = torch.compile
+    _force_eager_before(torch, "compile")
+    # The program may hold torch.compile already: its first operator can be in an argument of that call.
+    for name in ("_TorchCompileInductorWrapper", "_TorchCompileWrapper"):
+        if hasattr(torch, name):
+            _force_eager_before(getattr(torch, name), "__init__")
+
+
+def _force_eager_before(owner: Any, name: str) -> None:
+    """Let the first call of a function force what is compiled to run eagerly."""
+    original = getattr(owner, name)
 
     @functools.wraps(original)
-    def compile(*args: Any, **kwargs: Any) -> Any:
-        torch.compile = original
+    def first(*args: Any, **kwargs: Any) -> Any:
+        setattr(owner, name, original)
         _force_eager()
         return original(*args, **kwargs)
 
-    torch.compile = compile
+    setattr(owner, name, first)
 
 
 def _force_eager() -> None:
