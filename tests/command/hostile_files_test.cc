@@ -250,9 +250,12 @@ TEST_F(HostileFiles, NoTextOfADumpSteersTheTerminal) {
     ops += op.dump() + "\n";
   }
   write(made + "/ops.jsonl", ops);
-  write(made + "/run.json",
-        Json{{"program", kHostile}, {"failed_op", {{"name", kHostile}, {"type", kHostile}, {"error", kHostile}}}}.dump());
-  const std::vector<Json> records = tensortap({"ls", made, "--json"}).objects();
+  Json manifest = Json::parse(read(made + "/run.json"));
+  manifest["program"] = kHostile;
+  manifest["failed_op"] = {{"name", kHostile}, {"type", kHostile}, {"error", kHostile}};
+  write(made + "/run.json", manifest.dump());
+  std::vector<Json> records = tensortap({"ls", made, "--json"}).objects();
+  std::erase_if(records, [](const Json& one) { return !one.contains("op"); });  // the state of the dump
   ASSERT_FALSE(records.empty());
   EXPECT_TRUE(records[0]["op"].get<std::string>().starts_with(kHostile)) << "JSON gives texts back as they are";
   const auto name_of = [](const Json& record) { return record["op"].get<std::string>() + ":" + record["slot"].get<std::string>(); };

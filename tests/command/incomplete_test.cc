@@ -165,7 +165,7 @@ TEST_F(Incomplete, NothingIsClearedThatWasNotLookedAt) {
   forget("unseen");
   fs::copy(path("whole"), path("unseen"));
   std::string rows = read(path("unseen/records.npy"));
-  rows[rows.size() - 2 * kRow + kValueFlags] = 16;
+  rows[rows.size() - 2 * kRow + kValueFlags] = 64;
   write(path("unseen/records.npy"), rows);
   Json manifest = Json::parse(read(path("unseen/run.json")));
   manifest["not_looked_at"] = 1;

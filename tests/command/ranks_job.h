@@ -67,6 +67,7 @@ inline void write_rank(const std::string& folder, MadeRank made) {
   if (!raw.empty()) std::memcpy(raw.data(), made.rows.data(), raw.size());
   write(folder + "/ops.jsonl", ops);
   write(folder + "/records.npy", npy(descr_of_rows(), {static_cast<int64_t>(made.rows.size())}, raw));
+  if (!made.manifest.contains("records")) made.manifest["records"] = made.rows.size();
   write(folder + "/run.json", made.manifest.dump());
 }
 
