@@ -59,7 +59,8 @@ void print_parts(const std::vector<PartAnswer>& answers, bool all, const FindQue
   if (question.finish != nullptr) return;
   const auto print_those = [&](bool finding) {
     for (const PartAnswer& one : answers) {
-      if (one.finds == finding) print_part(one, finding || all || question.finds == nullptr, question, terminal);
+      const bool whole = finding || all || question.finds == nullptr || is_partial(one.answer);
+      if (one.finds == finding) print_part(one, whole, question, terminal);
     }
   };
   print_those(true);

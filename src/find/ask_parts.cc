@@ -8,6 +8,7 @@
 #include "base/counted.h"
 #include "base/json_members.h"
 #include "base/text.h"
+#include "find/find_report.h"
 #include "find/value_source.h"
 
 namespace tensortap {
@@ -97,6 +98,8 @@ std::string parts_sentence(std::span<const PartAnswer> answers, std::string_view
   if (const size_t unread = unread_among(answers); unread > 0) text += concat("; ", unread, " could not be read");
   if (const size_t incomplete = incomplete_among(answers); incomplete > 0)
     text += concat("; ", incomplete, incomplete == 1 ? " is incomplete" : " are incomplete");
+  const auto partial = std::ranges::count_if(answers, [](const PartAnswer& one) { return is_partial(one.answer); });
+  if (finding == 0 && partial > 0) text += concat("; fused kernels ran unseen in ", partial);
   return text;
 }
 
