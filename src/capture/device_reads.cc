@@ -14,15 +14,14 @@ constexpr const char* kNotAllowed = "tensor on a device";
 
 uint64_t bytes_of(const tensortap_tensor& tensor) {
   if (tensor.dtype >= kDTypeCount || tensor.rank > kMaxRank || (tensor.dims == nullptr && tensor.rank > 0)) return 0;
-  const TensorDesc desc{static_cast<DType>(tensor.dtype), Shape(std::span(tensor.dims, tensor.rank))};
+  const TensorDesc desc = tensor_view(tensor).desc;
   const auto numel = desc.shape.numel();
   return numel ? packed_bytes(desc.dtype, *numel).value_or(0) : 0;
 }
 
 // Stands for the address of a tensor whose elements were gathered: others may begin at the same place.
 const void* place_of_gathered(const tensortap_tensor& tensor) {
-  const TensorView view{{static_cast<DType>(tensor.dtype), Shape(std::span(tensor.dims, tensor.rank))}, nullptr, tensor.strides};
-  return reinterpret_cast<const void*>(view_number(view, tensor.identity));
+  return reinterpret_cast<const void*>(view_number(tensor_view(tensor), tensor.identity));
 }
 
 }  // namespace

@@ -9,8 +9,10 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <span>
 
 #include "plan/capture_spec.h"
+#include "tensor/tensor.h"
 #include "trace/op_info.h"
 
 namespace tensortap {
@@ -45,6 +47,11 @@ inline bool reads_first(const tensortap_op_event& event) { return (event.flags &
 inline bool looks_at_reads_after(const CaptureSpec& spec) {
   if (spec.trigger != Trigger::kAlways) return false;
   return spec.moment == MomentChoice::kBoth || (spec.moment == MomentChoice::kAfter && spec.dialect == "msit");
+}
+
+// A tensor that has dims, of a type and a rank that there are.
+inline TensorView tensor_view(const tensortap_tensor& tensor) {
+  return {{static_cast<DType>(tensor.dtype), Shape(std::span(tensor.dims, tensor.rank))}, tensor.data, tensor.strides};
 }
 
 inline SlotKind slot_kind_of(const tensortap_tensor& tensor) {

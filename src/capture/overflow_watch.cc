@@ -25,14 +25,9 @@ bool is_shown_again(const tensortap_tensor& tensor) {
   return tensor.slot_kind == TENSORTAP_SLOT_OUTPUT && (tensor.flags & TENSORTAP_TENSOR_SHOWN_AGAIN) != 0;
 }
 
-// Memory in any order will do.
-TensorView scanned_view(const tensortap_tensor& tensor) {
-  return {{static_cast<DType>(tensor.dtype), Shape(std::span(tensor.dims, tensor.rank))}, tensor.data, tensor.strides};
-}
-
 bool holds_nonfinite(const tensortap_op_event& event, const tensortap_tensor& tensor) {
   if (!is_plain(tensor) || is_unwritten(tensor)) return false;
-  return has_nonfinite(scanned_view(tensor), {event.parallel_for, event.pool});
+  return has_nonfinite(tensor_view(tensor), {event.parallel_for, event.pool});
 }
 
 uint64_t tensors_of(const tensortap_op_event& event) { return std::min(event.tensor_count, kMostTensors); }
@@ -279,7 +274,7 @@ bool OverflowWatch::was_nonfinite(const TakenEvent& event, const tensortap_tenso
   if (!event.plan.shares_statistics || tensor.storage == 0 || tensor.data == nullptr || !is_plain(tensor) || is_unwritten(tensor)) {
     return holds_nonfinite(event.c, tensor);
   }
-  const TensorView view = scanned_view(tensor);
+  const TensorView view = tensor_view(tensor);
   if (view.desc.shape.numel().value_or(0) < event.plan.least_shared) return holds_nonfinite(event.c, tensor);
   const ContentKey key = content_key(tensor.storage, tensor.version, view, tensor.identity);
   Content content;

@@ -100,15 +100,17 @@ Json ApartRanks::rank_json(uint32_t place) const {
     since = {{"step", job_.steps()[std::get<0>(first)]}};
     since.update(job_op_json(job_, std::get<1>(first)));
   }
-  return {{"rank", job_.ranks()[place].rank}, {"distance", json_number(sums_[place].mean())}, {"since", since}, {"far_ops", far_ops}};
+  return {{"rank", job_.ranks()[place].rank}, {"distance", json_number(sum_of(place).mean())}, {"since", since}, {"far_ops", far_ops}};
 }
 
 Json ApartRanks::report() const {
   Json distances = Json::array();
   std::vector<double> means;
-  for (size_t place = 0; place < sums_.size(); ++place) {
-    if (sums_[place].values == 0) continue;
-    means.push_back(sums_[place].mean());
+  std::vector<Sum> sums;
+  for (uint32_t place = 0; place < job_.ranks().size(); ++place) {
+    sums.push_back(sum_of(place));
+    if (sums.back().values == 0) continue;
+    means.push_back(sums.back().mean());
     distances.push_back({{"rank", job_.ranks()[place].rank}, {"distance", json_number(means.back())}});
   }
   Json apart = Json::array();
@@ -117,10 +119,10 @@ Json ApartRanks::report() const {
   for (const double mean : means) spread.push_back(std::abs(mean - usual));
   const double least = means.empty() ? 0 : std::max({kFarMean * usual, usual + kFar * median_of(spread), kLeastDistance});
   std::vector<uint32_t> places;
-  for (uint32_t place = 0; place < sums_.size(); ++place) {
-    if (sums_[place].values > 0 && sums_[place].mean() > least && lasts(place)) places.push_back(place);
+  for (uint32_t place = 0; place < sums.size(); ++place) {
+    if (sums[place].values > 0 && sums[place].mean() > least && lasts(place)) places.push_back(place);
   }
-  std::ranges::stable_sort(places, [this](uint32_t a, uint32_t b) { return sums_[a].mean() > sums_[b].mean(); });
+  std::ranges::stable_sort(places, [&sums](uint32_t a, uint32_t b) { return sums[a].mean() > sums[b].mean(); });
   for (const uint32_t place : places) apart.push_back(rank_json(place));
   return {{"judged", judged_}, {"usual", json_number(usual)}, {"ranks", apart}, {"distances", distances}};
 }

@@ -44,9 +44,22 @@ std::vector<double> distances_from_median(std::span<const RankCell> cells) {
 
 ApartRanks::ApartRanks(const RankJob& job)
     : job_(job),
-      sums_(job.ranks().size()),
-      of_steps_(job.ranks().size()),
+      sums_(job.ranks().size() * job.steps().size()),
       streaks_(job.ranks().size() < kLeastRanks ? 0 : job.ranks().size() * job.ops().size()) {}
+
+std::span<const ApartRanks::Sum> ApartRanks::steps_of(uint32_t place) const {
+  const size_t steps = job_.steps().size();
+  return std::span(sums_).subspan(place * steps, steps);
+}
+
+ApartRanks::Sum ApartRanks::sum_of(uint32_t place) const {
+  Sum all;
+  for (const Sum& step : steps_of(place)) {
+    all.distances += step.distances;
+    all.values += step.values;
+  }
+  return all;
+}
 
 void ApartRanks::follow(Streak& streak, uint32_t step, bool far) {
   if (streak.last != step) {
@@ -63,8 +76,9 @@ void ApartRanks::add(std::span<const RankCell> cells, std::span<const double> di
   const double usual = std::max(kFar * median_of({distances.begin(), distances.end()}), kLeastDistance);
   ++judged_;
   for (size_t i = 0; i < distances.size(); ++i) {
-    sums_[cells[i].place].add(distances[i]);
-    of_steps_[cells[i].place][cells[i].key.step].add(distances[i]);
+    Sum& sum = sums_[cells[i].place * job_.steps().size() + cells[i].key.step];
+    sum.distances += distances[i];
+    ++sum.values;
     follow(streaks_[cells[i].place * job_.ops().size() + cells[i].key.job_op], cells[i].key.step, distances[i] > usual);
   }
 }
@@ -72,8 +86,10 @@ void ApartRanks::add(std::span<const RankCell> cells, std::span<const double> di
 bool ApartRanks::lasts(uint32_t place) const {
   std::vector<double> others;
   std::vector<double> own;
-  for (uint32_t one = 0; one < of_steps_.size(); ++one) {
-    for (const auto& [step, sum] : of_steps_[one]) (one == place ? own : others).push_back(sum.mean());
+  for (uint32_t one = 0; one < job_.ranks().size(); ++one) {
+    for (const Sum& sum : steps_of(one)) {
+      if (sum.values > 0) (one == place ? own : others).push_back(sum.mean());
+    }
   }
   if (others.empty()) return false;
   const double usual = std::max(median_of(std::move(others)), kLeastDistance);

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <vector>
 
@@ -45,21 +44,19 @@ class ApartRanks {
   struct Sum {
     double distances = 0;
     uint64_t values = 0;
-    void add(double distance) {
-      distances += distance;
-      ++values;
-    }
     [[nodiscard]] double mean() const { return values == 0 ? 0 : distances / static_cast<double>(values); }
   };
+  // The sums of a rank, by step.
+  [[nodiscard]] std::span<const Sum> steps_of(uint32_t place) const;
+  [[nodiscard]] Sum sum_of(uint32_t place) const;
   static void follow(Streak& streak, uint32_t step, bool far);
   [[nodiscard]] Json rank_json(uint32_t place) const;
   // Whether steps in a row are farther than chance makes those of a rank whose batches are others.
   [[nodiscard]] bool lasts(uint32_t place) const;
 
   const RankJob& job_;
-  std::vector<Sum> sums_;                          // by place
-  std::vector<std::map<uint32_t, Sum>> of_steps_;  // by place: by step
-  std::vector<Streak> streaks_;                    // by place and op
+  std::vector<Sum> sums_;        // by place and step
+  std::vector<Streak> streaks_;  // by place and op
   uint64_t judged_ = 0;
 };
 
