@@ -84,6 +84,18 @@ TEST_F(Parts, WithoutAFindingFindSaysAtHowManyItLooked) {
   EXPECT_EQ(lines_of(at("find models").out).front(), "no NaN and no Inf in 2 dumps of 1 process");
 }
 
+TEST_F(Parts, KernelsThatRanUnseenInOneProcessAreSaid) {
+  copy("good", "fused");
+  Json manifest = Json::parse(read(path("fused/process_7/run.json")));
+  manifest["ops"]["not_captured"] = {
+      {{"reason", "kernels fused by torch.compile; exec --compile captures ops"}, {"count", 1}, {"examples", Json::array()}}};
+  write(path("fused/process_7/run.json"), manifest.dump());
+  const Done done = at("find fused");
+  EXPECT_EQ(done.code, 3) << done.said();
+  EXPECT_EQ(lines_of(done.out).front(), "no NaN and no Inf in 2 processes; fused kernels ran unseen in 1");
+  EXPECT_THAT(done.out, HasSubstr("not captured: 1 kernels fused by torch.compile"));
+}
+
 TEST_F(Parts, AChoiceIsByNameFolderOrRole) {
   EXPECT_EQ(at("find bad --part first").code, 0);
   EXPECT_EQ(at("find bad --part process_7").code, 1);
