@@ -39,7 +39,7 @@ class DeviceReads {
   // The same of one tensor, of the op that read it.
   tensortap_tensor fetched(OpId op, const tensortap_tensor& tensor, bool allowed);
 
-  // A list of {"device": "cuda:0", "way": "host" or "off", "tensors": fetched, "bytes_fetched", "not_captured": [{"reason", "count"}]}.
+  // A list of {"device": "cuda:0", "tensors": fetched, "bytes_fetched", "not_captured": [{"reason", "count"}]}.
   [[nodiscard]] Json report() const;
 
  private:
