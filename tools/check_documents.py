@@ -116,11 +116,18 @@ def check_states(readme: str, compatibility: str) -> list[str]:
     return problems
 
 
+def check_entrance(entrance: str) -> list[str]:
+    """Find pages of docs/ that docs/README.md does not link to."""
+    pages = sorted(path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md"))
+    return [f"docs/README.md does not link to {page}" for page in pages if page != "README.md" and f"({page})" not in entrance]
+
+
 def main() -> int:
     """Check every document."""
     readme, page = read("README.md"), read("docs/command_line.md")
     problems = check_commands(readme, page) + check_options(page) + check_plugins(readme)
     problems += check_folders(read("ARCHITECTURE.md")) + check_states(readme, read("docs/compatibility.md"))
+    problems += check_entrance(read("docs/README.md"))
     return report("documents", problems)
 
 
