@@ -98,7 +98,7 @@ constexpr std::array kCommands = {
   tensortap convert dump tests --to onnx                  test_data_set_N of the model's inputs and outputs
   tensortap convert dump heat.json --to model-explorer    node data: colours by --key, at --step
   tensortap convert dump trace.pftrace --to perfetto      the timeline, for ui.perfetto.dev
-  tensortap convert --losses                              what each layout has no place for
+  tensortap convert --losses                              what each layout cannot store
   tensortap convert Add.a.0.0.1763668800000000.output.0.npy files --to dump_data)",
             false, declare_convert},
     Command{"export", "Write the records of a job as tables for analysis engines",

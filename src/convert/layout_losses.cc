@@ -49,7 +49,7 @@ constexpr Property kProperties[] = {
     {[](const Layout& layout) { return layout.keeps.threads; }, "calls", "threads, and how often an op had run"},
     {[](const Layout& layout) { return layout.keeps.histogram; }, "histograms", "histograms"},
     {[](const Layout& layout) { return layout.keeps.sketches; }, "sketches", "sketches by channel and block"},
-    {[](const Layout& layout) { return layout.keeps.names; }, "lists", "elements of sequences: they are tensors of their own"},
+    {[](const Layout& layout) { return layout.keeps.names; }, "lists", "elements of sequences: they are separate tensors"},
     {[](const Layout& layout) { return layout.keeps.scalars; }, "scalars", "tensors without dimensions: they are vectors of one element"},
     {[](const Layout& layout) { return layout.keeps.empty_tensors; }, "empty", "tensors without elements: they have no file"},
 };
@@ -142,12 +142,12 @@ std::vector<std::string> loss_notes(const std::vector<Loss>& losses, const Layou
     }
   }
   if (beside.empty()) return notes;
-  notes.push_back(concat("a tree of the layout ", to.name, " has no place for: ", beside, ". tensortap keeps it in .tensortap/origin"));
+  notes.push_back(concat("a tree of the layout ", to.name, " cannot store: ", beside, ". tensortap keeps it in .tensortap/origin"));
   return notes;
 }
 
 std::string loss_table() {
-  std::string table = "| from | to | what the tree has no place for |\n|---|---|---|\n";
+  std::string table = "| from | to | what the tree cannot store |\n|---|---|---|\n";
   for (const Layout& from : layouts()) {
     for (const Layout& to : layouts()) {
       if (from.name == to.name || to.create == nullptr) continue;
