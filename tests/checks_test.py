@@ -289,3 +289,21 @@ def test_a_long_comment_and_a_long_line_of_prose_are_found() -> None:
     assert widths(Path("x.h"), f"// {long}\nint x;\n")
     assert widths(Path("x.md"), f"{long}\n")
     assert not widths(Path("x.md"), f"| {long} |\n```\n{long}\n```\n")
+
+
+def test_stiff_phrases_are_counted_where_people_read_and_only_fall(tmp_path: Path) -> None:
+    english = tool("check_english")
+    code = tmp_path / "x.cc"
+    code.write_text('// What a layout is told when a dump begins.\nint is_told = 0;\nauto text = "there is no such key in this file";\n')
+    assert [(line, phrase) for line, phrase, _ in english.phrases(code)] == [
+        (1, "is told"),
+        (1, "What a layout is"),
+        (3, "there is no such"),
+    ]
+    assert english.complaints({"x.cc": 3}, {"x.cc": 3}) == []
+    (more,) = english.complaints({"x.cc": 3}, {"x.cc": 2})
+    assert "3 stiff phrases, 2 allowed" in more
+    (fewer,) = english.complaints({"x.cc": 1}, {"x.cc": 2})
+    assert "--update" in fewer
+    (gone,) = english.complaints({}, {"removed.cc": 1})
+    assert "removed.cc: 0 stiff phrases" in gone

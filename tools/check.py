@@ -81,6 +81,7 @@ def main() -> int:
         ("sizes", script("check_sizes.py")),
         ("names of types", script("check_types.py")),
         ("text", script("check_text.py")),
+        ("English", script("check_english.py")),
         ("documents against code", script("check_documents.py")),
         ("Python style (ruff)", ruff),
         ("Python types (mypy)", mypy),
