@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 // Measured over sound pairs of real models, whatever the depth: an op adds at most 2.07 steps of its type, and enlarges the error that it
-// reads 4.4 times; softmax and the statistics of norms enlarge it 5.3 times.
+// reads 4.4 times; softmax and the statistics of norms enlarge it 5.3 times. Batch norms add more, by the size of the batch.
 constexpr double kOwnSteps = 2;
 constexpr double kGrowth = 4;
 constexpr double kSteepGrowth = 8;
@@ -217,10 +217,14 @@ void LocalJudge::judge_given(const Pair& pair, const Difference& difference, Jud
   }
 }
 
+double LocalJudge::own_steps(const OpKind& kind, const RecordRow& row, const Inputs& inputs, double step) const {
+  return allow_ * (step < kCoarse ? std::max(kOwnSteps, steps_of_batch_statistics(kind, row, inputs.norms)) : kOwnSteps);
+}
+
 // What an op of a kind may add to the error that it reads, relative L2.
-double LocalJudge::allowed_by(const OpKind& kind, bool further_output, double step, double spread, const Inputs& inputs, double in) const {
-  const double own = allow_ * kOwnSteps * step * spread;
-  const bool steep = kind.is_softmax || ((kind.is_norm || kind.is_gradient) && further_output);
+double LocalJudge::allowed_by(const OpKind& kind, const RecordRow& row, double step, double spread, const Inputs& inputs, double in) const {
+  const double own = own_steps(kind, row, inputs, step) * step * spread;
+  const bool steep = kind.is_softmax || ((kind.is_norm || kind.is_gradient) && row.slot_index > 0);
   double allowed = in < kNotJudged ? own + allow_ * (steep ? kSteepGrowth : kGrowth) * spread * in : kInf;
   if (kind.is_exp) allowed = std::max(allowed, own + kSlack * inputs.max_abs);
   return allowed;
@@ -241,7 +245,7 @@ void LocalJudge::judge_made(const Pair& pair, const Difference& difference, Judg
   judgement.clipped = made.way.clipped;
   const double error = difference.relative_l2;
   const double spread = std::sqrt(1 + static_cast<double>(judgement.gap));
-  judgement.allowed = allowed_by(kind, of_b.slot_index > 0, judgement.step, spread, inputs, judgement.in);
+  judgement.allowed = allowed_by(kind, of_b, judgement.step, spread, inputs, judgement.in);
   // Codes may lose much over many ops, but not most of a value.
   if (made.way.quantises && !inputs.zeros && !inputs.out) judgement.allowed = std::min(judgement.allowed, kUnlike);
   // Where an input is unknown, the depth alone limits the error.
@@ -252,13 +256,13 @@ void LocalJudge::judge_made(const Pair& pair, const Difference& difference, Judg
   judgement.held = scale > 0 ? std::min(error, distance_of(difference) / std::max(difference.l2_b, scale)) : error;
   const bool hidden = kind.overlays && judgement.in > error;
   judgement.level = made.whole || hidden ? judgement.in : std::min(error, 1.0);
-  made.own = allow_ * kOwnSteps * judgement.step * spread;
+  made.own = own_steps(kind, of_b, inputs, judgement.step) * judgement.step * spread;
   made.contracted = kind.contracts && distance_of(difference) <= kSlack * inputs.distance + made.own * difference.l2_b;
   const bool is_sum = scale > 0 && judgement.held <= judgement.allowed;
   made.zero = inputs.zeros || ((is_sum || made.contracted) && error > judgement.allowed);
   facts_[pair.row_b].zero = made.zero;
   facts_[pair.row_b].step = static_cast<float>(std::max({judgement.step, inputs.step, made.way.loss}));
-  made.usual = usual_step_ > 0 ? allowed_by(kind, of_b.slot_index > 0, usual_step_, spread, inputs, judgement.in) : kInf;
+  made.usual = usual_step_ > 0 ? allowed_by(kind, of_b, usual_step_, spread, inputs, judgement.in) : kInf;
   made.complete = complete;
   judgement.finding = finding_of(pair, difference, made, judgement);
   judgement.between_a = std::move(made.way.a.between);

@@ -142,7 +142,9 @@ class LocalJudge {
   // Returns the step of the coarsest type that ops made.
   double look_between(bool of_a, std::span<const uint32_t> rows, Way& way);
   void look_at_loss(bool of_a, uint32_t row, Way& way);
-  [[nodiscard]] double allowed_by(const OpKind& kind, bool further_output, double step, double spread, const Inputs& inputs,
+  // Statistics of types of 16 bits are added in float32.
+  [[nodiscard]] double own_steps(const OpKind& kind, const RecordRow& row, const Inputs& inputs, double step) const;
+  [[nodiscard]] double allowed_by(const OpKind& kind, const RecordRow& row, double step, double spread, const Inputs& inputs,
                                   double in) const;
   [[nodiscard]] Finding finding_of(const Pair& pair, const Difference& difference, const Made& made, Judgement& judgement);
   [[nodiscard]] Finding small_finding_of(const Pair& pair, const Difference& difference, const Made& made,

@@ -67,6 +67,7 @@ OpKind op_kind_of(const OpInfo& op) {
           .is_exp = family == "exp",
           .is_softmax = is_listed(kSoftmaxes, family),
           .is_norm = is_listed(kNorms, family),
+          .is_batch_norm = family == "batch norm",
           .is_gradient = is_listed(kGradientKinds, family),
           .quantises = code_bits > 0,
           .code_bits = code_bits};
