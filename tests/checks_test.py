@@ -243,13 +243,13 @@ def test_a_dead_link_is_found() -> None:
     assert not text.check_links(Path("README.md"), "see [this](ARCHITECTURE.md#folders) and [that](LICENSE)")
 
 
-def test_a_command_that_readme_lacks_is_found() -> None:
+def test_a_command_that_the_table_lacks_is_found() -> None:
     documents = tool("check_documents")
-    readme, page = documents.read("README.md"), documents.read("docs/command_line.md")
-    assert documents.check_commands(readme, page) == []
-    assert documents.check_commands(readme.replace("| `convert` |", "| `konvert` |"), page) == [
-        "README.md lacks the command `convert`",
-        "README.md names the command `konvert`, which does not exist",
+    page = documents.read("docs/command_line.md")
+    assert documents.check_commands(page) == []
+    assert documents.check_commands(page.replace("| `convert` |", "| `konvert` |")) == [
+        "docs/command_line.md, its table, lacks the command `convert`",
+        "docs/command_line.md, its table, names the command `konvert`, which does not exist",
     ]
 
 
@@ -270,12 +270,19 @@ def test_a_folder_that_the_architecture_lacks_is_found() -> None:
     ]
 
 
-def test_a_state_that_readme_tells_otherwise_is_found() -> None:
+def test_a_state_that_differs_from_the_table_of_states_is_found() -> None:
     documents = tool("check_documents")
-    readme, compatibility = documents.read("README.md"), documents.read("docs/compatibility.md")
-    assert documents.check_states(readme, compatibility) == []
+    compatibility = documents.read("docs/compatibility.md")
+    assert documents.check_states(compatibility) == []
     changed = compatibility.replace("| works |", "| part |", 1)
-    assert len(documents.check_states(readme, changed)) == 1
+    assert len(documents.check_states(changed)) == 1
+
+
+def test_a_page_that_the_entrance_lacks_is_found() -> None:
+    documents = tool("check_documents")
+    entrance = documents.read("docs/README.md")
+    assert documents.check_entrance(entrance) == []
+    assert documents.check_entrance(entrance.replace("(replay.md)", "(repaly.md)")) == ["docs/README.md does not link to replay.md"]
 
 
 def test_the_reach_of_a_header_counts_every_way() -> None:

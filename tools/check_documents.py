@@ -28,13 +28,15 @@ def commands() -> set[str]:
     return set(re.findall(r'Command\{"([\w-]+)"', read("src/cli/commands.cc")))
 
 
-def check_commands(readme: str, page: str) -> list[str]:
-    """Compare README's table of commands and the page's headings with the table of commands."""
-    in_readme = set(re.findall(r"^\| `([\w-]+)` \|", readme, re.MULTILINE))
+def check_commands(page: str) -> list[str]:
+    """Compare the page's table of commands, and its headings, with the table of commands in the code."""
+    overview = page[: page.index("\n## ")]
+    in_table = set(re.findall(r"^\| `([\w-]+)` \|", overview, re.MULTILINE))
     # A heading may join related commands: "## `repair` and `doctor`".
     in_page = {name for heading in re.findall(r"^## (.*)$", page, re.MULTILINE) for name in re.findall(r"`([\w-]+)`", heading)}
     wanted = commands()
-    return differences("command", "README.md", in_readme, wanted) + differences("command", "docs/command_line.md", in_page, wanted)
+    where = "docs/command_line.md"
+    return differences("command", f"{where}, its table,", in_table, wanted) + differences("command", where, in_page, wanted)
 
 
 def options() -> set[str]:
@@ -99,20 +101,20 @@ def spans(names: list[str]) -> str:
 
 
 def expected_row(group: str, states: dict[str, str]) -> str:
-    """Write the row of README's table for one group of features."""
+    """Write the row of the table of states for one group of features."""
     of_group = {name: state for name, state in states.items() if name[0] == group}
     cells = [spans([name for name, state in of_group.items() if state == wanted]) for wanted in STATES[1:]]
     return f"| {GROUPS[group]} ({group}1 to {group}{len(of_group)}) | {list(of_group.values()).count('works')} | {' | '.join(cells)} |"
 
 
-def check_states(readme: str, compatibility: str) -> list[str]:
-    """Compare the states that README names with docs/compatibility.md."""
+def check_states(compatibility: str) -> list[str]:
+    """Compare the table of states with the rows of the features."""
     states = feature_states(compatibility)
     problems = [f"docs/compatibility.md: {name} has the unknown state {state!r}" for name, state in states.items() if state not in STATES]
     for group in GROUPS:
         row = expected_row(group, states)
-        if row not in readme:
-            problems.append(f"README.md lacks this row of its table of features: {row}")
+        if row not in compatibility:
+            problems.append(f"docs/compatibility.md lacks this row of its table of states: {row}")
     return problems
 
 
@@ -125,8 +127,8 @@ def check_entrance(entrance: str) -> list[str]:
 def main() -> int:
     """Check every document."""
     readme, page = read("README.md"), read("docs/command_line.md")
-    problems = check_commands(readme, page) + check_options(page) + check_plugins(readme)
-    problems += check_folders(read("ARCHITECTURE.md")) + check_states(readme, read("docs/compatibility.md"))
+    problems = check_commands(page) + check_options(page) + check_plugins(readme)
+    problems += check_folders(read("ARCHITECTURE.md")) + check_states(read("docs/compatibility.md"))
     problems += check_entrance(read("docs/README.md"))
     return report("documents", problems)
 
