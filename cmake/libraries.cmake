@@ -31,6 +31,7 @@ list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$|/(exec_|model_)?entry
 if(onnxruntime_sources)
   # The inside of the source as a static library, for its unit tests, the model tests and the fuzz target.
   add_library(tensortap_source STATIC ${onnxruntime_sources})
+  tensortap_precompile(tensortap_source library)
   target_link_libraries(tensortap_source PUBLIC tensortap_flags ${tensortap_below_sources} Threads::Threads ${CMAKE_DL_LIBS})
   if(TARGET tensortap_capture_library)
     tensortap_shared_library(tensortap_onnxruntime
@@ -44,6 +45,7 @@ file(GLOB acl_sources CONFIGURE_DEPENDS src/source/acl/*.cc)
 list(FILTER acl_sources EXCLUDE REGEX "_test\\.cc$")
 if(acl_sources AND TARGET tensortap_onnxruntime)
   add_library(tensortap_acl_objects OBJECT ${acl_sources})
+  tensortap_precompile(tensortap_acl_objects library)
   target_link_libraries(tensortap_acl_objects PUBLIC tensortap_flags ${tensortap_below_sources} tensortap_onnxruntime tensortap_capture_library Threads::Threads)
   # Programs give any number where the interface has an enumeration.
   target_compile_options(tensortap_acl_objects PRIVATE -fvisibility=hidden -fno-sanitize=enum)
@@ -82,6 +84,7 @@ if(pytorch_sources)
     # Who tests a part of it takes that part's objects alone.
     set_target_properties(tensortap_pytorch_source PROPERTIES UNITY_BUILD OFF)
   endif()
+  tensortap_precompile(tensortap_pytorch_source library)
   target_link_libraries(tensortap_pytorch_source PUBLIC tensortap_flags ${tensortap_below_sources} Threads::Threads ${CMAKE_DL_LIBS})
   tensortap_shared_library(tensortap_pytorch SOURCES src/source/pytorch/entry.cc src/source/pytorch/python_entry.cc
     LIBRARIES tensortap_pytorch_source tensortap_capture_library)

@@ -314,3 +314,14 @@ def test_stiff_phrases_are_counted_where_people_read_and_only_fall(tmp_path: Pat
     assert "--update" in fewer
     (gone,) = english.complaints({}, {"removed.cc": 1})
     assert "removed.cc: 0 stiff phrases" in gone
+
+
+def test_one_name_in_two_anonymous_namespaces_of_a_folder_is_found() -> None:
+    types = tool("check_types")
+    first = "namespace a {\nnamespace {\n\nconstexpr int kMost = 3;\nint twice(const int& x) {\n  return 2 * x;\n}\n\n}  // namespace\n}\n"
+    second = first.replace("kMost", "kLeast").replace("const int&", "double")
+    sources = [(Path("src/base/one.cc"), first), (Path("src/base/two.cc"), first), (Path("src/base/three.cc"), second)]
+    problems = types.repeated_anonymous_names(sources)
+    assert [problem.split(" is in")[0] for problem in problems] == ["src/base/two.cc: kMost", "src/base/two.cc: twice(const int&)"]
+    other_folder = [(Path("src/base/one.cc"), first), (Path("src/tree/one.cc"), first), (Path("src/base/one_test.cc"), first)]
+    assert types.repeated_anonymous_names(other_folder) == []

@@ -1,4 +1,4 @@
-"""Checks that a type of the C++ sources has a name of its own.
+"""Checks that a type of the C++ sources, and what is in an anonymous namespace of a folder, has a name that nothing else has.
 
 Two types of one name in one namespace, in files that never see each other, are one for the linker: it keeps one of their functions, which
 then works on the other's memory. What is inside of an anonymous namespace, a function or another type cannot meet anything.
@@ -20,6 +20,13 @@ REPEATED = {
 NAMESPACE = re.compile(r"\bnamespace\b\s*([\w:]*)\s*$")
 TYPE = re.compile(
     r"\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:\[\[[^\]]*\]\]\s*|alignas\([^)]*\)\s*)*(\w+)(?:\s+final)?(?:\s*:(?!:)[^;{}]*)?\s*$"
+)
+# What a file defines at the beginning of a line, inside of an anonymous namespace.
+ANONYMOUS = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.DOTALL | re.MULTILINE)
+CONSTANT = re.compile(r"^(?:static |inline )?const(?:expr)?\s[^()=;{}]*?\b(k[A-Z]\w*)(?:\[[^\]]*\])*\s*[={]", re.MULTILINE)
+FUNCTION = re.compile(
+    r"^(?!\s|//|#|\}|(?:using|struct|class|enum|template|namespace)\b)[\w:<>,*&\[\] ]+?[\s*&](\w+)\(([^;{}]*?)\)(?: const| noexcept)* \{",
+    re.MULTILINE,
 )
 
 
@@ -55,10 +62,41 @@ def repeated_types(texts: Iterable[tuple[Path, str]]) -> list[str]:
     ]
 
 
+def without_name(parameter: str) -> str:
+    """Give the type of a parameter, "int x = 0": "int"."""
+    return re.sub(r"\s*\b\w+$", "", parameter.split("=")[0].strip()) or parameter.strip()
+
+
+def anonymous_names(text: str) -> set[str]:
+    """List the constants, and the functions with the types of their parameters, that a file has in anonymous namespaces."""
+    found = set()
+    for body in ANONYMOUS.findall(text):
+        found.update(CONSTANT.findall(body))
+        for name, parameters in FUNCTION.findall(body):
+            found.add(f"{name}({', '.join(map(without_name, ' '.join(parameters.split()).split(',')))})")
+    return found
+
+
+def repeated_anonymous_names(texts: Iterable[tuple[Path, str]]) -> list[str]:
+    """Find names that anonymous namespaces of two files of a folder have; tests of a folder are apart from its other sources."""
+    places: dict[tuple[Path, bool, str], list[Path]] = {}
+    for path, text in texts:
+        for name in anonymous_names(text):
+            places.setdefault((path.parent, path.stem.endswith("_test"), name), []).append(path)
+    return [
+        f"{files[-1]}: {name} is in an anonymous namespace of {files[0]}, too: a unity build takes both for one"
+        for (_, _, name), files in sorted(places.items())
+        if len(files) > 1
+    ]
+
+
 def main() -> int:
     """Check every C++ file of the project."""
     paths = files_with(".cc", ".h", under=("src", "include", "tests", "fuzz", "bench", "python"))
-    return report("types", repeated_types((path, (ROOT / path).read_text()) for path in paths))
+    problems = repeated_types((path, (ROOT / path).read_text()) for path in paths)
+    # Every program of tests/, fuzz/ and bench/ is compiled by itself.
+    sources = [path for path in paths if path.suffix == ".cc" and (path.parts[0] == "src" or path.parts[:2] == ("tests", "command"))]
+    return report("types", problems + repeated_anonymous_names((path, (ROOT / path).read_text()) for path in sources))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@
 #include "base/size_signal.h"
 #include "base/text.h"
 #include "capture/event_view.h"
+#include "capture/thread_number.h"
 
 namespace tensortap {
 namespace {
@@ -25,8 +26,6 @@ namespace {
 constexpr int kMostFiles = 100;  // of sessions of one process with one folder
 constexpr size_t kMostFrames = 64;
 constexpr uint64_t kPiece = uint64_t{1} << 26;
-
-uint32_t this_thread() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
 
 // clock_gettime may be called in a handler; base/clock.h says nothing about that.
 int64_t clock_ns() {
@@ -113,7 +112,7 @@ void CrashRecorder::write_all(int signal, const siginfo_t& info, const void* con
   header.address = reinterpret_cast<uint64_t>(info.si_addr);
   header.time_ns = clock_ns() - sources_.opened_ns;
   header.process = static_cast<uint32_t>(process_);
-  header.thread = this_thread();
+  header.thread = system_thread_number();
   if (!write_at(0, &header, sizeof(header))) return;
   end_ = sizeof(header);
   write_session();

@@ -15,6 +15,8 @@
 #include <ctime>
 #include <new>
 
+#include "capture/thread_number.h"
+
 namespace tensortap {
 namespace {
 
@@ -78,11 +80,9 @@ void set_default(int signal) {
   sigaction(signal, &action, nullptr);
 }
 
-uint32_t this_thread() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
-
 // It waits until this thread does not block it.
 void send_again(int signal, siginfo_t* info) {
-  const auto thread = static_cast<pid_t>(this_thread());
+  const auto thread = static_cast<pid_t>(system_thread_number());
   if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, signal, info) != 0) syscall(SYS_tgkill, getpid(), thread, signal);
 }
 
@@ -108,7 +108,7 @@ class Turn {
   // Waits for another thread that calls them, but not for ever: that one may end the program when it is done.
   Turn() {
     uint32_t nobody = 0;
-    for (const int64_t until = now_ns() + kLongestWaitNs; !teller.compare_exchange_strong(nobody, this_thread()); nobody = 0) {
+    for (const int64_t until = now_ns() + kLongestWaitNs; !teller.compare_exchange_strong(nobody, system_thread_number()); nobody = 0) {
       if (now_ns() > until) return;
       nanosleep(&kMoment, nullptr);
     }
@@ -195,7 +195,7 @@ bool goes_on(int signal) {
 
 void handle_crash(int signal, siginfo_t* info, void* context) {
   const int error = errno;
-  if (teller.load() == this_thread()) {
+  if (teller.load() == system_thread_number()) {
     handle_inside_tell(signal, info, context);
     errno = error;
     return;

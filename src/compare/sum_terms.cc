@@ -6,7 +6,7 @@
 namespace tensortap {
 namespace {
 
-constexpr double kMostSteps = 16;
+constexpr double kMostBatchSteps = 16;
 
 double most_elements(const std::vector<TensorNorm>& inputs) {
   uint64_t most = 1;
@@ -34,7 +34,7 @@ double steps_of_batch_statistics(const OpKind& kind, const RecordRow& output, co
   if (!kind.is_batch_norm || output.dims_count == 0) return 0;
   const int64_t channels = output.slot_index > 0 || output.dims_count == 1 ? output.shape[0] : output.shape[1];
   // Four lanes at least: no kernel of today adds one element at a time.
-  return channels > 0 ? std::min(kMostSteps, std::sqrt(most_elements(inputs) / static_cast<double>(channels)) / 4) : 0;
+  return channels > 0 ? std::min(kMostBatchSteps, std::sqrt(most_elements(inputs) / static_cast<double>(channels)) / 4) : 0;
 }
 
 }  // namespace tensortap

@@ -14,18 +14,12 @@ namespace {
 constexpr size_t kLeastPoints = 8;
 constexpr size_t kMostPoints = 64;     // that a line is laid through
 constexpr double kLeastSlope = 0.1;    // doublings a step
-constexpr double kLeastChange = 3;     // doublings: 8 times
+constexpr double kLeastRise = 3;       // doublings: 8 times
 constexpr double kLeastCertainty = 3;  // standard deviations
 constexpr double kLargeChange = 12;
 constexpr double kNearLimit = 20;    // steps
 constexpr double kLaterShare = 0.4;  // of the change in the later half; of a line it is a half
-constexpr double kLeastDeviation = 0.25;
-
-std::vector<double> heights(std::span<const Point> points) {
-  std::vector<double> found;
-  for (const Point& point : points) found.push_back(point.y);
-  return found;
-}
+constexpr double kLeastMiss = 0.25;
 
 size_t quarter(std::span<const Point> points) { return std::max<size_t>(1, points.size() / 4); }
 double early_median(std::span<const Point> points) { return median_of(heights(first_of(points, quarter(points)))); }
@@ -53,7 +47,7 @@ bool keeps_pace(std::span<const Point> window) {
 size_t reach_back(std::span<const Point> points, size_t count, const RobustLine& line) {
   std::vector<double> misses;
   for (const Point& point : after(points, points.size() - count)) misses.push_back(std::abs(point.y - line.at(point.x)));
-  const double allowed = std::max(kLeastDeviation, 4 * median_of(misses));
+  const double allowed = std::max(kLeastMiss, 4 * median_of(misses));
   const auto fits = [&](size_t i) { return std::abs(points[i].y - line.at(points[i].x)) <= allowed; };
   size_t first = points.size() - count;
   // One point beside the line is passed over, two are where it began.
@@ -71,7 +65,7 @@ std::optional<Judged> judge(std::span<const Point> points, size_t count, const S
   const auto window = after(points, points.size() - count);
   const double from = early_median(window);
   const double change = points.back().y - from;
-  if (std::abs(change) < kLeastChange) return std::nullopt;  // no line is steep then, and lines take long
+  if (std::abs(change) < kLeastRise) return std::nullopt;  // no line is steep then, and lines take long
   const RobustLine line = robust_line(thinned(window, kMostPoints));
   if (!is_steep(line, change) || !is_much(line.slope, change, end) || !keeps_pace(window)) return std::nullopt;
   return Judged{{count, line.slope, from, change}, line};

@@ -6,6 +6,12 @@
 
 namespace tensortap {
 
+std::vector<double> heights(std::span<const Point> points) {
+  std::vector<double> found;
+  for (const Point& point : points) found.push_back(point.y);
+  return found;
+}
+
 double median_of(std::vector<double> values) {
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

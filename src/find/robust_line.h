@@ -14,6 +14,9 @@ struct Point {
   double y = 0;
 };
 
+// The `y` of all points.
+std::vector<double> heights(std::span<const Point> points);
+
 // The value in the middle, or the mean of the two there; NaN of none. NaN may not be among them.
 double median_of(std::vector<double> values);
 

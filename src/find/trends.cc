@@ -52,12 +52,6 @@ Logarithms logarithms_of(std::span<const StepPoint> points, Measure measure) {
   return made;
 }
 
-std::vector<double> heights(std::span<const Point> points) {
-  std::vector<double> found;
-  for (const Point& point : points) found.push_back(point.y);
-  return found;
-}
-
 double lowest_of(std::span<const Point> points) {
   double lowest = std::numeric_limits<double>::infinity();
   for (const Point& point : points) lowest = std::min(lowest, point.y);
