@@ -25,7 +25,7 @@ def differences(what: str, page: str, named: set[str], wanted: set[str]) -> list
 
 def commands() -> set[str]:
     """List the commands of src/cli/commands.cc."""
-    return set(re.findall(r'Command\{"([\w-]+)"', read("src/cli/commands.cc")))
+    return set(re.findall(r'Command\{\w+, "([\w-]+)"', read("src/cli/commands.cc")))
 
 
 def check_commands(page: str) -> list[str]:

@@ -71,13 +71,18 @@ def part(text: str) -> str:
     return written
 
 
+def groups(parts: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Give the lists of commands of the overview, by their headings."""
+    return {heading: lines for heading, lines in parts.items() if heading not in ("", "Usage", "Options", "Exit codes")}
+
+
 def man_page(version: str, overview: str, helps: dict[str, str]) -> str:
     """Write the page out of `tensortap --help` and the --help of each command."""
     parts = sections(overview)
     summary = " ".join(parts[""]).strip().partition(": ")[2].rstrip(".")
     page = f'.TH TENSORTAP 1 "" "tensortap {version}" "User Commands"\n.SH NAME\ntensortap \\- {escaped(summary)}\n'
     page += f".SH SYNOPSIS\n{escaped(' '.join(parts['Usage']).strip())}\n.SH OPTIONS\n{list_of(parts['Options'])}"
-    page += f".SH COMMANDS\n{list_of(parts['Commands'])}"
+    page += ".SH COMMANDS\n" + "".join(f".SS {escaped(heading)}\n{list_of(lines)}" for heading, lines in groups(parts).items())
     for name, text in helps.items():
         page += f".SH TENSORTAP {escaped(name.upper())}\n{part(text)}"
     return page
@@ -90,7 +95,7 @@ def made_by(command: str, version: str) -> str:
         return subprocess.run([command, *words, "--help"], check=True, capture_output=True, text=True).stdout
 
     overview = help_of()
-    names = [name.split()[0] for name, _ in entries(sections(overview)["Commands"])]
+    names = [name.split()[0] for lines in groups(sections(overview)).values() for name, _ in entries(lines)]
     return man_page(version, overview, {name: help_of(name) for name in names})
 
 

@@ -47,9 +47,13 @@ std::string without_end(std::string word) {
 }  // namespace
 
 std::vector<std::string> command_line_words(int argc, char** argv, const std::vector<DeclaredCommand>& declared) {
-  const std::vector<std::string> given(argv + 1, argv + argc);
+  std::vector<std::string> given(argv + 1, argv + argc);
+  const bool asks_help = !given.empty() && given.front() == "help";
+  if (asks_help) given.erase(given.begin());
   const auto command =
       std::ranges::find_if(declared, [&](const DeclaredCommand& one) { return !given.empty() && given.front() == one.command->name; });
+  // The parser would answer a question about an unknown command with the help of the program.
+  if (asks_help && (given.empty() || command != declared.end())) given.emplace_back("--help");
   const CLI::App* app = command == declared.end() ? nullptr : command->app;
   const bool protects = app != nullptr && takes_words(*app);
   std::vector<std::string> words;

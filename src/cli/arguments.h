@@ -20,8 +20,8 @@ inline constexpr const char* kModel = "MODEL.onnx";
 inline constexpr const char* kPath = "PATH";
 inline constexpr const char* kNamedFile = "NAME=FILE";
 
-// The words of the command line in the order that CLI11 wants (last first). A value that begins with a dash (`--sort -absmax`) is
-// tied to its option with "=", since CLI11 would take it for another option.
+// The words of the command line in the order that CLI11 needs (last first). `help COMMAND` becomes `COMMAND --help`. A value that begins
+// with a dash (`--sort -absmax`) is tied to its option with "=", since CLI11 would read it as another option.
 std::vector<std::string> command_line_words(int argc, char** argv, const std::vector<DeclaredCommand>& declared);
 
 // "a|b|c": one of these words; completed and checked, with the nearest on error.

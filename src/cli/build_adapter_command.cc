@@ -56,24 +56,24 @@ Result<ExitCode> build(const BuildAdapterOptions& options, Terminal& terminal) {
 
 Action declare_build_adapter(CLI::App& app) {
   const auto options = std::make_shared<BuildAdapterOptions>();
-  CLI::Option* python =
-      app.add_option("--python", options->python, "The Python interpreter whose torch is meant (python3)")->type_name(kPath);
-  app.add_option("--libtorch", options->libtorch, "A torch by its folder: the package `torch` of a Python, or the C++ distribution")
+  CLI::Option* python = app.add_option("--python", options->python, "Use the torch of this Python interpreter (python3)")->type_name(kPath);
+  app.add_option("--libtorch", options->libtorch, "The folder of a torch: the package `torch` of a Python, or the C++ distribution")
       ->type_name(kDirectory)
       ->excludes(python);
-  CLI::Option* headers = app.add_option("--headers", options->headers, "The include folder of a torch that is not here, with --release")
-                             ->type_name(kDirectory)
-                             ->excludes(python)
-                             ->excludes("--libtorch");
-  CLI::Option* release = app.add_option("--release", options->release, "The release that --headers are of, such as 2.8.0")
-                             ->type_name("RELEASE")
-                             ->needs(headers);
+  CLI::Option* headers =
+      app.add_option("--headers", options->headers, "The include folder of a torch that is not installed here, with --release")
+          ->type_name(kDirectory)
+          ->excludes(python)
+          ->excludes("--libtorch");
+  CLI::Option* release =
+      app.add_option("--release", options->release, "The release of the --headers, such as 2.8.0")->type_name("RELEASE")->needs(headers);
   headers->needs(release);
   app.add_option("--string-abi", options->string_abi,
                  "1 = std::__cxx11::string, as in the packages of torch 2.7 and later; 0 = the older one")
-      ->check(CLI::IsMember({0, 1}))
+      ->type_name("0|1")
+      ->check(CLI::IsMember({0, 1}).description(""))
       ->needs(headers);
-  app.add_option("--out", options->out, "Put the adapter there instead of into the user's cache")->type_name(kDirectory);
+  app.add_option("--out", options->out, "Store the adapter here instead of in the user's cache")->type_name(kDirectory);
   return [options](Terminal& terminal) { return build(*options, terminal); };
 }
 

@@ -75,7 +75,7 @@ void add_choosing_options(CLI::App& app, CaptureOptions& options, const std::str
       ->allow_extra_args(false)
       ->group(group);
   add_choice(app, "--device-stats", options.device_stats, {"host", "off"},
-             "How tensors on devices such as GPUs are looked into: as copies, for which the program waits (host), or not at all (off)")
+             "How to read tensors on devices such as GPUs: as copies, for which the program waits (host), or not at all (off)")
       ->group(group);
   app.add_option("--where", options.where, "Keep a record only if this holds, such as \"nan > 0 or absmax > 6e4\"")
       ->type_name("EXPR")
@@ -86,17 +86,18 @@ void add_place_options(CLI::App& app, CaptureOptions& options) {
   const char* group = "Where it goes, and limits";
   app.add_option("--layout", options.layout, "Directory tree of the dump (tap)")->type_name(join(written_layouts(), "|"))->group(group);
   app.add_option("--out", options.out, "Folder of the dump, new or empty (tensortap_dump/TIME)")->type_name(kDirectory)->group(group);
-  add_choice(app, "--mode", options.mode, {"private", "shared"}, "Who may use the dump: its owner alone (private), or whom the umask lets")
+  add_choice(app, "--mode", options.mode, {"private", "shared"},
+             "Who may read the dump: its owner only (private), or as the umask allows (shared)")
       ->group(group);
-  app.add_option("--budget", options.budget, "The most the run may slow down, such as 3%; capture thins itself out to stay under it")
+  app.add_option("--budget", options.budget, "The most the run may slow down, such as 3%; the capture skips steps to stay below it")
       ->type_name("PERCENT")
       ->group(group);
   app.add_option("--max-bytes", options.max_bytes, "The most the dump may take, such as 4GiB")->type_name("SIZE")->group(group);
   app.add_option("--keep-free", options.keep_free, "Leave this much of the disk free (2GiB; of statistics alone 64MiB)")
       ->type_name("SIZE")
       ->group(group);
-  app.add_option("--stop-after", options.stop_after, "Capture no more after this many steps")->type_name("STEPS")->group(group);
-  app.add_flag("--strict", options.strict, "Exit code 1 when something that was asked for was not captured")->group(group);
+  app.add_option("--stop-after", options.stop_after, "Stop capturing after this many steps")->type_name("STEPS")->group(group);
+  app.add_flag("--strict", options.strict, "Exit code 1 if a selected record was not captured")->group(group);
 }
 
 }  // namespace
@@ -107,10 +108,11 @@ void add_selection_options(CLI::App& app, CaptureArguments& arguments) {
   add_choice(app, "--dialect", arguments.dialect, names, "Language of the config, when its content does not show it")
       ->group("What to keep");
   app.add_option("--profile", arguments.profile,
-                 "As which version of another system a config is read and a dump written, such as mindspore-2.7.0/gpu")
+                 "Read the config and write the dump as this version of the other system does, such as mindspore-2.7.0/gpu")
       ->type_name("SYSTEM-VERSION[/DEVICE]")
       ->group("What to keep");
-  app.add_flag("--profile-strict", arguments.profile_strict, "Also refuse what that version refuses on that device")->group("What to keep");
+  app.add_flag("--profile-strict", arguments.profile_strict, "Also reject settings that this version rejects on this device")
+      ->group("What to keep");
   add_payload_options(app, arguments.options);
   add_choosing_options(app, arguments.options, arguments.default_slots);
   add_place_options(app, arguments.options);

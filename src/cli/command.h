@@ -30,6 +30,7 @@ ExitCode exit_code_of(StatusCode code);
 using Action = std::function<Result<ExitCode>(Terminal& terminal)>;
 
 struct Command {
+  std::string_view group;  // its heading in the help
   std::string_view name;
   std::string_view summary;   // one line of the list of commands
   std::string_view examples;  // shown below the options

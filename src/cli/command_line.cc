@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kDescription = "tensortap: what every operator of a running neural network read and wrote.";
 constexpr const char* kFooter =
     "Exit codes: 0 fine; 1 the check found something; 2 wrong usage or configuration; 3 the run or the dump failed.\n"
-    "`tensortap COMMAND --help` says more about each command.";
+    "`tensortap COMMAND --help` has the options and examples of a command.";
 
 const DeclaredCommand* chosen_command(const CLI::App& program, const std::vector<DeclaredCommand>& declared) {
   const auto chosen = program.get_subcommands();

@@ -347,7 +347,7 @@ Action declare_compare(CLI::App& app) {
   app.add_option("B", options->b, "Folder of the dump that is the reference")->type_name(kDump)->required();
   app.add_option("--map", options->map, "Names that belong together: lines \"A-name<TAB>B-name\", or YAML; re: begins a pattern")
       ->type_name(kFile);
-  app.add_option("--allow", options->allow, "Multiply what rounding may do to a value by this (1)")->type_name("FACTOR");
+  app.add_option("--allow", options->allow, "Multiply the errors that rounding may make by this (1)")->type_name("FACTOR");
   app.add_option("--tolerance", options->tolerance,
                  "auto (by the inputs of each value and by the noise), or a file of lines \"REGEX ABSOLUTE RELATIVE\", the last for \".*\"")
       ->type_name("auto|FILE");
@@ -357,15 +357,15 @@ Action declare_compare(CLI::App& app) {
   app.add_option("--steps", options->steps, "Steps beside each other, such as 3:4 (A:B), 0-5")->type_name("STEPS");
   app.add_option("--ops", options->ops, "Show only values whose names match this regular expression")->type_name("REGEX");
   app.add_flag("--all", options->all,
-               "Show all that is known: also which rules paired, what is in one dump only, and where rounding was born");
+               "Show everything: also the rules that paired, the values of one dump only, and where rounding was born");
   add_choice(app, "--only", options->only, {"differing", "first", "all"},
-             "Show these: what is not equal, the first outside of the tolerance, or all");
+             "Show the values that are not equal, the first outside of the tolerance, or all");
   add_choice(app, "--sort", options->sort, {"error", "own", "order"},
              "Show the largest first, of all error or what an op adds itself; or as they ran");
   app.add_option("--limit", options->limit, "Show at most this many (20; of JSON and CSV all)")
       ->type_name("N")
       ->check(in_range(1, kMostListed));
-  auto* csv = app.add_option("--csv", options->csv, "Write what is shown into this file, all columns")->type_name(kFile);
+  auto* csv = app.add_option("--csv", options->csv, "Write the shown values into this file, with all columns")->type_name(kFile);
   add_choice(app, "--csv-style", options->csv_style, {"tensortap", "msprobe"}, "Columns of that file")->needs(csv);
   app.add_option("--report", options->report, "Write the comparison as one HTML file, too")->type_name(kFile);
   auto* replay = app.add_flag("--replay", options->replay, "Run each op of A again, on the runtime of B: its own error, exactly");

@@ -232,7 +232,7 @@ Action declare_doctor(CLI::App& app) {
   const auto options = std::make_shared<DoctorOptions>();
   app.add_option("--runtime", options->runtime, "Look at this libonnxruntime, or the folder that holds it, only")->type_name(kPath);
   app.add_option("--python", options->python, "Look at the torch of this interpreter (python3)")->type_name(kPath);
-  app.add_flag("--all", options->all, "Also say more of what is in order");
+  app.add_flag("--all", options->all, "List everything, including checks that passed");
   app.add_flag(
       "--acl-home", options->acl_home,
       "Make a folder with AscendCL's headers and libraries under CANN's names, for build files that expect them, and print its path alone");

@@ -81,11 +81,13 @@ Action declare_exec(CLI::App& app) {
              "costs fusion")
       ->group(group);
   auto* idle =
-      app.add_flag("--idle", options->idle, "Capture nothing until `tensortap set` says what, while the program runs")->group(group);
+      app.add_flag("--idle", options->idle, "Capture nothing until `tensortap set` selects something while the program runs")->group(group);
   app.add_flag("--workers", options->run.workers, "Also capture the worker processes of a DataLoader")->group(group);
-  app.add_flag("--no-cache", options->run.no_cache, "Measure memory again that no operator wrote, for programs that write it past torch")
+  app.add_flag("--no-cache", options->run.no_cache, "Measure unchanged memory again: for programs that write to it without torch")
       ->group(group);
-  app.add_flag("--no-build", options->run.no_build, "Do not compile an adapter that is missing: say how, and start nothing")->group(group);
+  app.add_flag("--no-build", options->run.no_build,
+               "If an adapter is missing, do not compile it: print the command for that, and start nothing")
+      ->group(group);
   app.add_flag("--no-torch", options->run.no_torch,
                "The program does not use torch: start it without an adapter for the torch of its Python")
       ->group(group);

@@ -82,7 +82,7 @@ Result<ExitCode> print_explanation(const ExplainOptions& options, Terminal& term
 Action declare_explain(CLI::App& app) {
   const auto options = std::make_shared<ExplainOptions>();
   app.add_option("config", options->capture.config, "A dump config; without one, the options are explained")->type_name(kFile);
-  app.add_option("--model", options->model, "Also say which ops of this model match")->type_name(kModel);
+  app.add_option("--model", options->model, "Also list the matching ops of this model")->type_name(kModel);
   app.add_option("--runtime", options->runtime, "The libonnxruntime to use with --model, or the folder that holds it")->type_name(kPath);
   add_repeated(app, "--custom-ops", options->custom_ops, "LIBRARY", "With --model: a library with custom operators of it; repeatable");
   add_selection_options(app, options->capture);

@@ -194,13 +194,13 @@ Action declare_find(CLI::App& app) {
   app.add_option("--limit", options->limit, "At most this many of each kind (10), or suspects (100)")
       ->type_name("N")
       ->check(in_range(1, kMostListed));
-  app.add_flag("--all", options->all, "The whole way of each value and whole lists, not what fits on one screen");
-  auto* suspects_flag = app.add_flag("--suspects", options->suspects, "The ops worth a full capture, and the config that makes it");
+  app.add_flag("--all", options->all, "The whole path of each value and whole lists, not only one screen");
+  auto* suspects_flag = app.add_flag("--suspects", options->suspects, "The ops that deserve a full capture, and a config for it");
   app.add_option("--dialect", options->dialect, "Language of that config: tensortap, acl or mindspore")
       ->type_name("NAME")
       ->needs(suspects_flag);
   app.add_option("--config-out", options->config_out, "Write that config to this file")->type_name("FILE")->needs(suspects_flag);
-  auto* trends_flag = app.add_flag("--trends", options->trends, "What grows, leaps, vanishes, dies or freezes over the steps");
+  auto* trends_flag = app.add_flag("--trends", options->trends, "Values that grow, jump, vanish, die or freeze over the steps");
   app.add_option("--last", options->last, "Only the last steps, this many")
       ->type_name("STEPS")
       ->check(in_range(1, kMostListed))

@@ -44,7 +44,7 @@ constexpr std::array kOptions = {
     LlmOption{"log-level", "--log-level", "-l", Values::kOne, "LEVEL", llm_values::check_log_level,
               "What is said: debug, info, warning, error, fatal, critical (info)"},
     LlmOption{"explain", "--explain", "", Values::kNone, "", nullptr, "Say in words what would be captured, and start nothing", true},
-    LlmOption{"strict", "--strict", "", Values::kNone, "", nullptr, "Exit code 1 when something that was asked for was not captured", true},
+    LlmOption{"strict", "--strict", "", Values::kNone, "", nullptr, "Exit code 1 if a selected record was not captured", true},
     LlmOption{"json", "--json", "", Values::kNone, "", nullptr, "Answer as one JSON object on standard output", true},
     LlmOption{"quiet", "--quiet", "", Values::kNone, "", nullptr, "No notes and no progress on standard error", true},
 };

@@ -93,10 +93,10 @@ void print_parts(Terminal& terminal, const std::vector<RepairedPart>& parts, boo
 
 Action declare_repair(CLI::App& app) {
   const auto options = std::make_shared<RepairOptions>();
-  app.add_option("dump", options->dump, "Folder of the dump; of a run with several processes, ranks or models each part is mended")
+  app.add_option("dump", options->dump, "Folder of the dump; of a run with several processes, ranks or models each part is repaired")
       ->type_name(kDump)
       ->required();
-  app.add_flag("--dry-run", options->dry_run, "Only say what would be kept and what is lost");
+  app.add_flag("--dry-run", options->dry_run, "Change nothing; only list kept and lost records");
   return [options](Terminal& terminal) -> Result<ExitCode> {
     TENSORTAP_ASSIGN_OR_RETURN(const auto parts, repair_parts(options->dump, options->dry_run));
     if (terminal.json) {

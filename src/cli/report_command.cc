@@ -52,7 +52,7 @@ Action declare_report(CLI::App& app) {
   const auto options = std::make_shared<ReportOptions>();
   app.add_option("dump", options->a, "Folder of the dump; of two, the one that is judged")->type_name(kDump)->required();
   app.add_option("reference", options->b, "Folder of the dump that is the reference")->type_name(kDump);
-  app.add_option("--out", options->out, "The file to write (report.html); one that is there is replaced")->type_name(kFile);
+  app.add_option("--out", options->out, "The file to write (report.html); an existing file is replaced")->type_name(kFile);
   add_source_roots(app, options->source_roots);
   return [options](Terminal& terminal) { return report(*options, terminal); };
 }

@@ -251,9 +251,10 @@ void add_input_options(CLI::App& app, RunOptions& options) {
       ->group(group);
   add_repeated(app, "--carry", options.carry, "OUT=IN", "This output of a step is that input of the next; repeatable")->group(group);
   add_repeated(app, "--dim", options.dims, "NAME=N", "Size of a dimension that the model leaves open; repeatable")->group(group);
-  add_repeated(app, "--range", options.ranges, "[NAME=]LOW:HIGH", "Inputs not given, or this one, are made of these numbers; repeatable")
+  add_repeated(app, "--range", options.ranges, "[NAME=]LOW:HIGH",
+               "Fill this input, or all that are not given, with these numbers; repeatable")
       ->group(group);
-  app.add_option("--seed", options.seed, "Inputs not given are made from this number (0)")
+  app.add_option("--seed", options.seed, "The seed for inputs that are not given (0)")
       ->type_name("N")
       ->check(in_range(0, std::numeric_limits<int64_t>::max()))
       ->group(group);
@@ -271,7 +272,7 @@ void add_execution_options(CLI::App& app, RunOptions& options) {
       ->group(group);
   add_choice(app, "--optimize", options.optimize, {"none", "basic", "extended", "all"}, "How far the runtime optimises the graph (all)")
       ->group(group);
-  app.add_flag("--as-written", options.as_written, "Capture the author's own ops: taps before optimisation, a different execution")
+  app.add_flag("--as-written", options.as_written, "Capture the ops of the model file, before optimisation: a different execution")
       ->group(group);
   app.add_option("--runtime", options.runtime, "The libonnxruntime to use, or the folder that holds it")->type_name(kPath)->group(group);
   add_repeated(app, "--custom-ops", options.custom_ops, "LIBRARY", "A library with custom operators of the model; repeatable")
@@ -282,11 +283,12 @@ void add_execution_options(CLI::App& app, RunOptions& options) {
       ->type_name(kDirectory)
       ->group(group);
   const char* checks = "Checks";
-  app.add_flag("--verify", options.verify, "Also run the model plain; exit code 1 unless outputs are bit-identical and the same nodes ran")
+  app.add_flag("--verify", options.verify,
+               "Also run the model without capture; exit code 1 unless the outputs are the same bits and the same nodes ran")
       ->group(checks);
-  app.add_flag("--overhead", options.overhead, "Measure plain against captured runs and say the ratio")->group(checks);
+  app.add_flag("--overhead", options.overhead, "Measure plain and captured runs and print the ratio")->group(checks);
   app.add_option("--noise", options.noise,
-                 "Capture this many further runs of inputs moved by their last bit, which `compare` measures differences by")
+                 "Capture this many further runs of inputs moved by their last bit, by which `compare` measures differences by")
       ->type_name("N")
       ->check(in_range(1, 1000))
       ->group(checks);

@@ -179,7 +179,7 @@ void add_selection(CLI::App& app, SetOptions& options) {
                  "From now on these: now..+3 (the step that begins and three more), now.., 120-140, all; steps that were captured stay")
       ->type_name("STEPS")
       ->group(group);
-  app.add_option("--budget", options.capture.budget, "Another bound, of a program that was started with one")
+  app.add_option("--budget", options.capture.budget, "Change the bound of a program that was started with a budget")
       ->type_name("PERCENT")
       ->group(group);
 }
@@ -193,14 +193,14 @@ Action declare_set(CLI::App& app) {
       ->required();
   add_selection(app, *options);
   const char* group = "The capture";
-  CLI::Option* on = app.add_flag("--on", options->on, "Capture again what was asked for")->group(group);
-  CLI::Option* off = app.add_flag("--off", options->off, "Capture nothing until --on, or until something is asked for")->group(group);
+  CLI::Option* on = app.add_flag("--on", options->on, "Capture the selected ops again")->group(group);
+  CLI::Option* off = app.add_flag("--off", options->off, "Capture nothing until --on, or until a new selection")->group(group);
   on->excludes(off);
-  app.add_flag("--flush", options->flush, "Write what waits in memory, so that readers see it")->group(group);
+  app.add_flag("--flush", options->flush, "Write waiting records, so that readers see them")->group(group);
   app.add_flag("--snapshot", options->snapshot, "Write the last ops that are kept in memory (limits.ring_ops of the config)")->group(group);
   app.add_option("--wait", options->wait, "Seconds to wait for an answer (5)")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(CLI::Range(0.0, 1e6).description(""))
       ->group(group);
   options->fixed.reserve(std::size(kFixed));
   for (const FixedOption& fixed : kFixed) {

@@ -16,10 +16,10 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-const std::vector<std::string> kCommands = {"run",     "exec",   "llm",        "build-adapter", "ps",      "set",
-                                            "explain", "ls",     "show",       "find",          "compare", "replay",
-                                            "serve",   "report", "convert",    "export",        "ranks",   "watch-diff",
-                                            "repair",  "doctor", "completion", "install-alias", "version"};
+const std::vector<std::string> kCommands = {"run",     "exec",          "llm",        "explain",       "ps",     "set",
+                                            "ls",      "show",          "find",       "serve",         "report", "watch-diff",
+                                            "compare", "ranks",         "replay",     "convert",       "export", "doctor",
+                                            "repair",  "build-adapter", "completion", "install-alias", "version"};
 
 std::set<std::string> all_of(const std::string& text, const std::string& pattern) {
   const std::regex expression(pattern, std::regex::multiline);
@@ -55,7 +55,7 @@ TEST(Help, KeepsToTheWidthOfTheTerminalAndToWords) {
     const std::string told = text.substr(0, text.find("Examples:"));
     const auto lines = lines_of(told);
     for (size_t i = 1; i < lines.size(); ++i) EXPECT_LE(width_of(lines[i]), 80U) << command << ": " << lines[i];
-    EXPECT_FALSE(matches(told, "Excludes|REQUIRED|Needs:|INT in|POSITIVE|\n\n\n")) << told;
+    EXPECT_FALSE(matches(told, "Excludes|REQUIRED|Needs:|INT in|INT:|FLOAT in|POSITIVE|\n\n\n")) << told;
     EXPECT_THAT(told, HasSubstr("\nUsage: tensortap " + command + " [OPTIONS]"));
   }
 }
@@ -66,6 +66,23 @@ TEST(Help, ListsTheCommandsOfThisReleaseOnly) {
     for (const std::string& name : all_of(line, "^  ([a-z][a-z-]*)  ")) listed.push_back(name);
   }
   EXPECT_EQ(listed, kCommands);
+}
+
+TEST(Help, GroupsTheCommands) {
+  const std::string text = tensortap("--help").out;
+  size_t place = 0;
+  for (const char* heading : {"\nCapture:\n", "\nLook at a dump:\n", "\nCompare:\n", "\nConvert and share:\n", "\nMaintain:\n"}) {
+    ASSERT_NE(text.find(heading, place), std::string::npos) << heading << text;
+    place = text.find(heading, place);
+  }
+}
+
+TEST(Help, IsACommandToo) {
+  EXPECT_EQ(tensortap("help").out, tensortap("--help").out);
+  EXPECT_EQ(tensortap("help compare").out, tensortap("compare --help").out);
+  const Done unknown = tensortap("help compere");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("\"compere\" is not a command. Did you mean \"compare\"?"));
 }
 
 TEST(Help, IsWhatThePageOfTheCommandSays) {
