@@ -31,7 +31,7 @@ constexpr std::array kVariables = {
     EnvironmentVariable{"LD_PRELOAD", "What `tensortap exec` finds there stays; its own library goes in front."},
     EnvironmentVariable{
         "PYTHONPATH",
-        "What `tensortap llm dump -seed` and `exec --noise` find there stays; the folder of their own start-up file goes in front."},
+        "What `tensortap llm dump -seed` and `exec --noise` find there stays; the folder of their start-up file goes in front."},
     EnvironmentVariable{"CXX", "The C++ compiler of `tensortap build-adapter`; otherwise g++ or c++."},
     EnvironmentVariable{"XDG_CACHE_HOME",
                         "Where built adapters and the folder of `doctor --acl-home` are kept, in tensortap; otherwise ~/.cache."},
