@@ -135,6 +135,7 @@ def test_a_folder_with_nothing_in_it_is_left_when_the_disk_is_full(tmp_path: Pat
     done = subprocess.run(words, capture_output=True, text=True, preexec_fn=limit, check=False)
     assert done.returncode == 3
     assert "file too large" in done.stderr
+    assert f"{tmp_path}/tables/" in done.stderr, "the name that was asked for, and no temporary one"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dump"]
 
 

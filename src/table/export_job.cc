@@ -55,6 +55,14 @@ class StagedFolder {
   }
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  // A failure, with the name that people know the folder by.
+  [[nodiscard]] Status named(const Status& failure) const {
+    std::string message = failure.message();
+    const size_t place = message.find(path_);
+    if (failure.ok() || place == std::string::npos) return failure;
+    message.replace(place, path_.size(), target_);
+    return Status(failure.code(), std::move(message)).with_system_error(failure.system_error());
+  }
   Status settle() {
     if (::rename(path_.c_str(), target_.c_str()) != 0) return errno_status(target_, errno);
     path_.clear();
@@ -260,7 +268,7 @@ Result<ExportReport> export_job(const ExportRequest& request, const ExportProgre
   if (auto dumps = find_job_dumps(request.sources); !dumps.ok()) return dumps.status();
   TENSORTAP_ASSIGN_OR_RETURN(StagedFolder folder, StagedFolder::make(request.target));
   Export work(request, progress, folder.path());
-  TENSORTAP_RETURN_IF_ERROR(work.run());
+  TENSORTAP_RETURN_IF_ERROR(folder.named(work.run()));
   TENSORTAP_RETURN_IF_ERROR(folder.settle());
   return work.take_report();
 }
