@@ -7,7 +7,8 @@
  * LIBRARY is loaded, or "linked" when the program is linked to it. DIMS are like 1x2048. Words: "bytes" makes the session of the model's
  * bytes, "binding" runs by an IO binding, "threads" runs on four threads at the same time, "fork" runs in the parent, then in a child of
  * fork(), then in the parent, "twice" makes the session twice, "level=N" sets the optimisation level, "write=PATH" has the optimised model
- * written, "bad" gives a wrong name in the last run, "mark=NAME" has the ops of this name captured in the runs 1 and 2 ("@": those of what
+ * written, "log=N" has the session log from this level on, "logger" has the environment log by a function of the program, "function" the
+ * session, "bad" gives a wrong name in the last run, "mark=NAME" has the ops of this name captured in the runs 1 and 2 ("@": those of what
  * is no session), where the program was made with CHOOSES and linked to libtensortap_onnxruntime. Functions of the library are called by
  * their place in its table (src/source/onnxruntime/ort_interface.h).
  */
@@ -117,10 +118,16 @@ static void run_threads(int runs) {
   }
 }
 
+static void log_line(void* parameter, int severity, const char* category, const char* id, const char* where, const char* text) {
+  fprintf(stderr, "%s %d %s %s: %s\n", (const char*)parameter, severity, category, id, text);
+}
+
 static int open_session(const char* model) {
   void* options = NULL;
   CALL(10, &options);
   if (word("level=")) CALL(23, options, atoi(word("level=")));
+  if (word("log=")) CALL(22, options, atoi(word("log=")));
+  if (word("function")) CALL(266, options, log_line, "session");
   if (word("write=")) CALL(11, options, word("write="));
   CALL(24, options, 1);
   int failed;
@@ -180,7 +187,11 @@ int main(int argc, char** argv) {
   }
   const struct api_base* base = get_base();
   api = base->get_api((uint32_t)atoi(strchr(base->get_version(), '.') + 1));
-  CALL(3, 3, "program", &env);
+  if (word("logger")) {
+    CALL(4, log_line, "environment", 3, "program", &env);
+  } else {
+    CALL(3, 3, "program", &env);
+  }
   CALL(69, 0, 0, &memory);
   for (int i = 0; i < (word("twice") ? 2 : 1); ++i) {
     if (open_session(argv[2])) return 1;

@@ -101,6 +101,8 @@ typedef struct tensortap_onnxruntime_maker {
   int (*reorder)(void* user, const void* model,
                  uint64_t size); /* output "y", as floats, of input "x" = 0, 1 ... 255, float[1, 128, 1, 2] */
   void* user;
+  /* A session as the program asked for it, for the lines that it logs, which are ours; it is thrown away. */
+  int (*make_plain)(void* user);
 } tensortap_onnxruntime_maker;
 
 /* Makes a session with taps. Null when there is none: the program is then to make its own, and to say so with
@@ -123,6 +125,16 @@ TENSORTAP_API void tensortap_onnxruntime_run_ends(void* run, const char* error) 
  * `obstacle`: why the caller cannot do that, for people; "" = it can. */
 TENSORTAP_API int tensortap_onnxruntime_run_failed(void* run, const char* error, const char* obstacle) TENSORTAP_NOEXCEPT;
 TENSORTAP_API void tensortap_onnxruntime_ran_again(void* run, const char* error) TENSORTAP_NOEXCEPT;
+
+/* Options of a session that were given this library as one with custom operators, by this thread, since the last call: for the next three
+ * functions; null = none were. To be released before the runtime releases the options. */
+TENSORTAP_API void* tensortap_onnxruntime_registered_options(void) TENSORTAP_NOEXCEPT;
+TENSORTAP_API void tensortap_onnxruntime_release_options(void* options) TENSORTAP_NOEXCEPT;
+/* Gives these options the operators of taps; once. */
+TENSORTAP_API void tensortap_onnxruntime_give_taps(void* options) TENSORTAP_NOEXCEPT;
+/* Who prints the lines that sessions with these options log: we (`ours` 1), who print those of the program's own session, or the runtime
+ * itself (0), as is usual. Returns 1 if that is so now. */
+TENSORTAP_API int tensortap_onnxruntime_take_lines(void* options, int ours) TENSORTAP_NOEXCEPT;
 
 /* ---- a model that stays loaded ------------------------------------------------------------------------------------------------ */
 

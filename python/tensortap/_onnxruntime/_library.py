@@ -11,6 +11,7 @@ Follow = Callable[[Callable[..., Any], Callable[..., tuple[Any, ...] | None], Ca
 MakeGraph = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p)
 LoadModel = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p)
 TakeModel = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)
+MakePlain = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
 class Maker(ctypes.Structure):
@@ -28,6 +29,7 @@ class Maker(ctypes.Structure):
         ("load_twin", LoadModel),
         ("reorder", TakeModel),
         ("user", ctypes.c_void_p),
+        ("make_plain", MakePlain),
     ]
 
 
@@ -56,6 +58,10 @@ class Library:
         self.answer = _typed(library.tensortap_onnxruntime_answer, None, ctypes.c_char_p, ctypes.c_uint64)
         self.runs_plain = _typed(library.tensortap_onnxruntime_runs_plain, None, ctypes.POINTER(Maker))
         self.release = _typed(library.tensortap_onnxruntime_release, None, ctypes.c_void_p)
+        self.registered_options = _typed(library.tensortap_onnxruntime_registered_options, ctypes.c_void_p)
+        self.release_options = _typed(library.tensortap_onnxruntime_release_options, None, ctypes.c_void_p)
+        self.give_taps = _typed(library.tensortap_onnxruntime_give_taps, None, ctypes.c_void_p)
+        self.take_lines = _typed(library.tensortap_onnxruntime_take_lines, ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
         self.request = _typed(
             library.tensortap_onnxruntime_request,
             ctypes.c_int,

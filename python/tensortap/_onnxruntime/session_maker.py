@@ -8,9 +8,10 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from ._library import Library, LoadModel, MakeGraph, Maker, TakeModel
+from ._library import Library, LoadModel, MakeGraph, MakePlain, Maker, TakeModel
 
 PROGRAM_LEVEL = -1
 LEVELS = {0: "ORT_DISABLE_ALL", 1: "ORT_ENABLE_BASIC", 2: "ORT_ENABLE_EXTENDED", 99: "ORT_ENABLE_ALL"}
@@ -78,6 +79,7 @@ class SessionMaker:
                 lambda _, model, size, folder: self._answer(lambda: self._make_twin(ctypes.string_at(model, size), folder))
             ),
             reorder=TakeModel(lambda _, model, size: self._answer(lambda: self._reorder(ctypes.string_at(model, size)))),
+            make_plain=MakePlain(lambda _: self._answer(self._make_plain)),
         )
 
     def _answer(self, work: Callable[[], bytes]) -> int:
@@ -98,11 +100,11 @@ class SessionMaker:
             raise self._refused
         if self._has_own_options:
             self._options = self._module.C.SessionOptions()
-        changes: dict[str, Any] = {
-            "optimized_model_filepath": os.fsdecode(path),
-            "enable_profiling": False,
-            "log_severity_level": QUIET,
-        }
+        # The session that wrote the program's own file of the optimised model has said its lines.
+        speaks = level == PROGRAM_LEVEL and not self._options.optimized_model_filepath and self._known.knows(self._options, self._library)
+        changes: dict[str, Any] = {"optimized_model_filepath": os.fsdecode(path), "enable_profiling": False}
+        if not speaks:
+            changes["log_severity_level"] = QUIET
         if level != PROGRAM_LEVEL:
             changes["graph_optimization_level"] = getattr(self._module.C.GraphOptimizationLevel, LEVELS[level])
         # On another object: attributes of the program's would keep this session alive.
@@ -111,6 +113,7 @@ class SessionMaker:
         entries = {WEIGHTS_ENTRY: weights.decode(), LARGE_WEIGHT_ENTRY: LARGE_WEIGHT} if weights else {}
         with without_warnings(self._module), self._known.changed(self._options, changes, entries, WANTED_BY_A_PASS):
             try:
+                self._known.take_lines(self._options)
                 self._create(scout)
             except (TypeError, ValueError) as error:  # of the program's arguments, which no other weights make right
                 self._refused = error
@@ -133,6 +136,19 @@ class SessionMaker:
         self._twin = twin
         return b""
 
+    def _make_plain(self) -> bytes:
+        """Make a session as the program asked for it, for the lines that it logs."""
+        options = self._options
+        if self._has_own_options:
+            options = self._module.C.SessionOptions()
+            self._known.knows(options, self._library)
+        scout = object.__new__(type(self._session))
+        scout.__dict__.update(self._session.__dict__, _sess_options=options)
+        with without_warnings(self._module), self._known.changed(options, {"enable_profiling": False}, {}, {}):
+            self._known.take_lines(options)
+            self._create(scout)
+        return b""
+
     def take_twin(self) -> Any:
         """Give away the session that runs what is not captured, None without one."""
         twin, self._twin = self._twin, None
@@ -147,7 +163,7 @@ class SessionMaker:
             entries[QUANTISED_ENTRY] = "1"
         if folder:  # bytes have no folder of their own
             entries[FOLDER_ENTRY] = os.fsdecode(folder)
-        self._known.give_taps(options, self._library.path)
+        self._known.give_taps(options, self._library)
         changes = {
             "optimized_model_filepath": "",
             "graph_optimization_level": self._module.C.GraphOptimizationLevel.ORT_DISABLE_ALL,
@@ -157,6 +173,7 @@ class SessionMaker:
         session._sess_options, session._model_path, session._model_bytes = options, None, model
         try:
             with self._known.changed(options, changes, entries, WANTED_BY_TAPS, again):
+                self._known.take_lines(options)
                 self._create(session)
         except BaseException:
             session._sess_options = kept[0]
@@ -229,6 +246,16 @@ def _entry(options: Any, key: str) -> str | None:
     return text
 
 
+@dataclass
+class _Registered:
+    """Options that the library knows by a handle."""
+
+    options: weakref.ref[Any]
+    library: Library
+    handle: Any
+    has_taps: bool = False
+
+
 class KnownOptions:
     """What was done to the program's session options, which it may use for several sessions.
 
@@ -237,7 +264,7 @@ class KnownOptions:
     """
 
     def __init__(self) -> None:
-        self._with_taps: dict[int, weakref.ref[Any]] = {}
+        self._registered: dict[int, _Registered] = {}
         self._left: dict[int, dict[str, str]] = {}
         self._replacing: dict[int, weakref.ref[Any]] = {}
 
@@ -251,24 +278,44 @@ class KnownOptions:
         known = self._replacing.get(id(options))
         return known is not None and known() is options
 
-    def give_taps(self, options: Any, library: str) -> None:
-        """Give options the operators of taps, once."""
+    def knows(self, options: Any, library: Library) -> bool:
+        """Learn what options are for the runtime, once; say whether that is known."""
         number = id(options)
-        known = self._with_taps.get(number)
-        if known is not None and known() is options:
+        known = self._registered.get(number)
+        if known is None or known.options() is not options:
+            options.register_custom_ops_library(library.path)
+            known = _Registered(weakref.ref(options, lambda _: self._forget(number)), library, library.registered_options())
+            self._registered[number] = known
+        return known.handle is not None
+
+    def give_taps(self, options: Any, library: Library) -> None:
+        """Give options the operators of taps, once."""
+        if not self.knows(options, library):
             return
-        options.register_custom_ops_library(library)
-        self._with_taps[number] = weakref.ref(options, lambda _: self._forget(number))
+        known = self._registered[id(options)]
+        if not known.has_taps:
+            known.has_taps = True
+            library.give_taps(known.handle)
+
+    def take_lines(self, options: Any, ours: bool = True) -> None:
+        """Have the library print the lines of sessions with these options, or the runtime again."""
+        known = self._registered.get(id(options))
+        if known is not None and known.options() is options:
+            known.library.take_lines(known.handle, ours)
 
     def _forget(self, number: int) -> None:
-        self._with_taps.pop(number, None)
+        known = self._registered.pop(number, None)
+        if known is not None:
+            known.library.release_options(known.handle)
         self._left.pop(number, None)
 
-    def settle(self, options: Any) -> None:
-        """Take back the entries that the last session left."""
+    def settle(self, options: Any, writes_none: bool = False) -> None:
+        """Take back what the last session left; `writes_none`: the next one writes no optimised model, or as the last one of ours."""
+        self.take_lines(options, ours=False)
         left = self._left.pop(id(options), {})
         for key, text in left.items():
-            if key in OF_WRITTEN_MODELS and not options.optimized_model_filepath and not text.strip(DEFAULTS[key]):
+            writes = not writes_none and options.optimized_model_filepath
+            if key in OF_WRITTEN_MODELS and not writes and not text.strip(DEFAULTS[key]):
                 self._left.setdefault(id(options), {})[key] = text
             else:
                 options.add_session_config_entry(key, text)
@@ -296,7 +343,7 @@ class KnownOptions:
             While they are changed.
         """
         if not again:
-            self.settle(options)
+            self.settle(options, attributes.get("optimized_model_filepath") == "" or WEIGHTS_ENTRY in entries)
         before = {name: getattr(options, name) for name in attributes}
         texts = {key: _entry(options, key) for key in (*entries, *wanted)}
         for key, text in ({key: text for key, text in wanted.items() if texts[key] is not None} | entries).items():

@@ -39,6 +39,12 @@ Status CalledMaker::load_twin(std::string_view executed, const std::string& fold
   return internal_error(std::exchange(answer_of_thread(), {}));
 }
 
+Status CalledMaker::make_plain() {
+  answer_of_thread().clear();
+  if (calls_.make_plain(calls_.user) == 0) return {};
+  return internal_error(std::exchange(answer_of_thread(), {}));
+}
+
 Result<uint32_t> CalledMaker::channel_block() {
   answer_of_thread().clear();
   const std::string model = reordering_model();

@@ -18,6 +18,7 @@ class CalledMaker final : public SessionMaker {
   Status optimise(int32_t level, const PassFiles& files) override;
   Status load(std::string_view tapped, const std::string& folder) override;
   Status load_twin(std::string_view executed, const std::string& folder) override;
+  Status make_plain() override;
   Result<uint32_t> channel_block() override;
 
   // What a called function answers on this thread.

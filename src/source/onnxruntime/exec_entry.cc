@@ -13,8 +13,9 @@
 #include "source/onnxruntime/called_maker.h"
 #include "source/onnxruntime/exec_capture.h"
 #include "source/onnxruntime/foreign_session.h"
-#include "source/onnxruntime/model_file.h"
+#include "source/onnxruntime/given_model.h"
 #include "source/onnxruntime/python_start.h"
+#include "source/onnxruntime/session_lines.h"
 #include "source/onnxruntime/watched_runtime.h"
 #include "tensortap/onnxruntime.h"
 
@@ -23,29 +24,10 @@ namespace {
 
 using SharedSession = std::shared_ptr<ForeignSession>;
 
-// The model as the maker has it, read once.
-class CalledModel {
- public:
-  explicit CalledModel(const tensortap_onnxruntime_maker& maker) {
-    model_.runtime = maker.version == nullptr ? "" : maker.version;
-    if (maker.path == nullptr || *maker.path == '\0') {
-      model_.bytes = {static_cast<const char*>(maker.model), maker.model == nullptr ? 0 : maker.model_size};
-      return;
-    }
-    model_.path = maker.path;
-    auto file = ModelFile::open(maker.path);
-    if (!file.ok()) return;
-    file_ = std::make_unique<ModelFile>(*std::move(file));
-    model_.file = file_.get();
-    model_.bytes = file_->bytes();
-    model_.folder = file_->folder();
-  }
-  [[nodiscard]] const ForeignModel& get() const { return model_; }
-
- private:
-  std::unique_ptr<ModelFile> file_;
-  ForeignModel model_;
-};
+// The model as the maker has it.
+GivenModel model_of(const tensortap_onnxruntime_maker& maker) {
+  return {maker.path, maker.model, maker.model_size, maker.version == nullptr ? "" : maker.version};
+}
 
 // Why the last session of this thread has no taps.
 Uncaptured& reason_of_thread() {
@@ -55,7 +37,19 @@ Uncaptured& reason_of_thread() {
 
 bool is_usable(const tensortap_onnxruntime_maker* maker) {
   return maker != nullptr && maker->size >= sizeof(tensortap_onnxruntime_maker) && maker->optimise != nullptr && maker->load != nullptr &&
-         maker->load_twin != nullptr && maker->reorder != nullptr;
+         maker->load_twin != nullptr && maker->reorder != nullptr && maker->make_plain != nullptr;
+}
+
+// Options of a session that the runtime gave to RegisterCustomOps(), with the interface for them.
+struct RegisteredOptions {
+  abi::SessionOptions* options;
+  Api api;
+  abi::CustomOpDomain* taps;
+};
+
+std::unique_ptr<RegisteredOptions>& registered_on_thread() {
+  static thread_local std::unique_ptr<RegisteredOptions> registered;
+  return registered;
 }
 
 void start() {
@@ -94,7 +88,7 @@ void* tensortap_onnxruntime_capture(const tensortap_onnxruntime_maker* maker) no
   return silenced(static_cast<void*>(nullptr), [maker]() -> void* {
     reason_of_thread() = {};
     if (!is_usable(maker)) return nullptr;
-    const CalledModel model(*maker);
+    const GivenModel model = model_of(*maker);
     CalledMaker calls(*maker);
     SharedSession session = ForeignSession::make(calls, model.get(), reason_of_thread());
     return session == nullptr ? nullptr : new SharedSession(std::move(session));
@@ -117,7 +111,7 @@ void tensortap_onnxruntime_answer(const void* data, uint64_t size) noexcept {
 
 void tensortap_onnxruntime_runs_plain(const tensortap_onnxruntime_maker* maker) noexcept {
   silenced(0, [maker] {
-    if (is_usable(maker) && !reason_of_thread().reason.ok()) account_for_uncaptured(CalledModel(*maker).get(), reason_of_thread());
+    if (is_usable(maker) && !reason_of_thread().reason.ok()) account_for_uncaptured(model_of(*maker).get(), reason_of_thread());
     reason_of_thread() = {};
     return 0;
   });
@@ -153,13 +147,35 @@ void tensortap_onnxruntime_run_ends(void* run, const char* error) noexcept {
   delete announced;
 }
 
+void* tensortap_onnxruntime_registered_options(void) noexcept {
+  return silenced(static_cast<void*>(nullptr), []() -> void* { return registered_on_thread().release(); });
+}
+
+void tensortap_onnxruntime_release_options(void* options) noexcept { delete static_cast<RegisteredOptions*>(options); }
+
+// Without the operators no tapped model loads, which is then the error.
+void tensortap_onnxruntime_give_taps(void* options) noexcept {
+  const auto* given = static_cast<const RegisteredOptions*>(options);
+  if (given == nullptr) return;
+  silenced(0, [given] { return given->api.call(ort::kAddCustomOpDomain, given->options, given->taps).ok() ? 1 : 0; });
+}
+
+int tensortap_onnxruntime_take_lines(void* options, int ours) noexcept {
+  const auto* given = static_cast<const RegisteredOptions*>(options);
+  if (given == nullptr) return 0;
+  return silenced(0, [=] {
+    const tensortap::Status status = ours != 0 ? take_lines(given->api, given->options, {}) : leave_lines(given->api, given->options);
+    return status.ok() ? 1 : 0;
+  });
+}
+
 // The name by which ONNX Runtime asks a library for its operators.
 TENSORTAP_API abi::Status* RegisterCustomOps(abi::SessionOptions* options, const abi::ApiBase* base) noexcept {
   return silenced(static_cast<abi::Status*>(nullptr), [=]() -> abi::Status* {
     Api api;
     const auto domain = tap_domain_of(*base, api);
-    // Without the operators no tapped model loads, which is then the error.
-    return domain.ok() ? api.find(ort::kAddCustomOpDomain)(options, *domain) : nullptr;
+    if (domain.ok()) registered_on_thread() = std::make_unique<RegisteredOptions>(RegisteredOptions{options, api, *domain});
+    return nullptr;
   });
 }
 }

@@ -15,6 +15,7 @@
 #include "source/onnxruntime/plain_twin.h"
 #include "source/onnxruntime/runtime_library.h"
 #include "source/onnxruntime/session_facts.h"
+#include "source/onnxruntime/session_lines.h"
 #include "source/onnxruntime/tapped_model.h"
 #include "source/onnxruntime/weights_key.h"
 
@@ -46,7 +47,11 @@ bool finds_weights_apart(const ForeignModel& model) {
 
 Result<OptimizedModel> optimise(SessionMaker& maker, int32_t level, PassWeights weights) {
   PassFiles files(weights);
-  const Status made = maker.optimise(level, files);
+  Status made;
+  {
+    const UsedLines lines(level == kProgramLevel ? LinesUse::kKeep : LinesUse::kDrop);
+    made = maker.optimise(level, files);
+  }
   auto model = made.ok() ? files.take_model() : Result<OptimizedModel>(made);
   if (const auto other = instead_of(weights); !model.ok() && other.has_value()) return optimise(maker, level, *other);
   return model;
@@ -99,6 +104,7 @@ Result<std::shared_ptr<TapGraph>> load_with_taps(SessionMaker& maker, const Exec
                                                             {.inputs = true, .graph = number, .reads = reads, .blocks = &executed.blocks}));
     auto graph = std::make_shared<TapGraph>(std::move(tapped.taps));
     const PublishedGraph published(number, graph);
+    const UsedLines lines(LinesUse::kDrop);
     const Status loaded = maker.load(tapped.bytes, folder);
     untapped = std::move(tapped.untapped);
     if (loaded.ok()) return graph;
@@ -110,7 +116,22 @@ Result<std::shared_ptr<TapGraph>> load_with_taps(SessionMaker& maker, const Exec
 // OK when the maker made a twin; otherwise why there is none.
 Status load_twin(SessionMaker& maker, const ExecutedGraph& executed) {
   if (const std::string state = state_between_runs(executed.executed.graph); !state.empty()) return unsupported(state);
+  const UsedLines lines(LinesUse::kDrop);
   return maker.load_twin(executed.executed.bytes, external_files(executed.executed.graph).empty() ? "" : executed.folder);
+}
+
+// The lines that the program's own session would have logged. Of details only such a session tells all.
+void print_lines(SessionMaker& maker) {
+  std::vector<LogLine> lines;
+  {
+    KeptLines kept = take_kept_lines();
+    lines = std::move(kept.lines);
+    if (kept.detailed) {
+      const UsedLines own(LinesUse::kKeep);
+      if (maker.make_plain().ok()) lines = lines_of_session(lines, take_kept_lines().lines);
+    }
+  }
+  for (const LogLine& line : lines) send(line);
 }
 
 DumpRequest dump_request(const ForeignModel& model) {
@@ -160,6 +181,7 @@ Result<std::shared_ptr<ForeignSession>> ForeignSession::try_to_make(SessionMaker
     session->has_twin_ = twin.ok();
     dump->twins().set_reason(twin.message());
   }
+  print_lines(maker);
   return session;
 }
 

@@ -24,13 +24,16 @@ inline constexpr int32_t kProgramLevel = -1;
 class SessionMaker {
  public:
   virtual ~SessionMaker() = default;
-  // Lets the runtime write the graph, as ONNX, that it makes of the model at a level; the session that it takes is thrown away.
+  // Lets the runtime write the graph, as ONNX, that it makes of the model at a level; the session that it takes is thrown away. It logs as
+  // the program asked at the program's level, where the lines are ours (session_lines.h), and otherwise nothing.
   virtual Status optimise(int32_t level, const PassFiles& files) = 0;
   // The session that the program gets: of these bytes, without optimisation, with the operators of taps. `folder` holds the weights that
   // are not in the bytes; "" = there are none.
   virtual Status load(std::string_view tapped, const std::string& folder) = 0;
   // A second session of the graph without taps, bit for bit like the first, for runs that are not captured.
   virtual Status load_twin(std::string_view executed, const std::string& folder) = 0;
+  // A session as the program asked for it, for the lines that it logs (session_lines.h); it is thrown away.
+  virtual Status make_plain() = 0;
   // channel_block.h
   virtual Result<uint32_t> channel_block() = 0;
 };

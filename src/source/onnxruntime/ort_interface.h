@@ -44,7 +44,7 @@ struct ApiBase {
 enum ValueType : int32_t { kValueTensor = 1, kValueSequence = 2, kValueMap = 3, kValueSparse = 5, kValueOptional = 6 };
 enum OptimizationLevel : int32_t { kOptimizeNone = 0, kOptimizeBasic = 1, kOptimizeExtended = 2, kOptimizeAll = 99 };
 enum ExecutionMode : int32_t { kSequential = 0, kParallel = 1 };
-enum LoggingLevel : int32_t { kLogError = 3, kLogFatal = 4 };
+enum LoggingLevel : int32_t { kLogWarning = 2, kLogError = 3, kLogFatal = 4 };
 enum ErrorCode : int32_t {
   kFail = 1,
   kInvalidArgument = 2,
@@ -109,6 +109,7 @@ using abi::Status;
 inline constexpr Function<Status*(int32_t code, const char* message)> kCreateStatus{0, 0};
 inline constexpr Function<int32_t(const Status*)> kGetErrorCode{1, 0};
 inline constexpr Function<const char*(const Status*)> kGetErrorMessage{2, 0};
+inline constexpr Function<Status*(int32_t level, const char* id, abi::Env**)> kCreateEnv{3, 0};
 inline constexpr Function<Status*(abi::LoggingFunction*, void* parameter, int32_t level, const char* id, abi::Env**)>
     kCreateEnvWithCustomLogger{4, 0};
 inline constexpr Function<Status*(const abi::Env*, const char* path, const abi::SessionOptions*, abi::Session**)> kCreateSession{7, 0};
@@ -173,6 +174,7 @@ inline constexpr Function<Status*(const abi::Env*, const void* data, size_t size
     kCreateSessionFromArrayWithPrepackedWeights{169, 0};
 inline constexpr Function<Status*(const abi::Value*, int* has_value)> kHasValue{192, 0};
 inline constexpr Function<Status*(const abi::KernelContext*, const abi::Logger**)> kKernelContextGetLogger{246, 15};
+inline constexpr Function<Status*(abi::SessionOptions*, abi::LoggingFunction*, void* parameter)> kSetUserLoggingFunction{266, 17};
 inline constexpr Function<Status*(const abi::KernelContext*, abi::ParallelTask*, size_t total, size_t batches, void* context)>
     kKernelContextParallelFor{274, 17};
 inline constexpr Function<Status*(const abi::Value*, const void** data)> kGetTensorData{378, 23};

@@ -12,6 +12,13 @@ constexpr int kFolderEntryRelease = 21;
 
 using Entries = std::initializer_list<std::pair<const char*, const char*>>;
 
+Status add_entries(const Api& api, abi::SessionOptions* options, const Entries& entries) {
+  for (const auto& [key, value] : entries) TENSORTAP_RETURN_IF_ERROR(api.call(ort::kAddSessionConfigEntry, options, key, value));
+  return {};
+}
+
+}  // namespace
+
 Result<Owned<abi::SessionOptions>> copy_options(const Api& api, const abi::SessionOptions* program) {
   abi::SessionOptions* raw = nullptr;
   if (program == nullptr) {
@@ -21,13 +28,6 @@ Result<Owned<abi::SessionOptions>> copy_options(const Api& api, const abi::Sessi
   }
   return api.own(ort::kReleaseSessionOptions, raw);
 }
-
-Status add_entries(const Api& api, abi::SessionOptions* options, const Entries& entries) {
-  for (const auto& [key, value] : entries) TENSORTAP_RETURN_IF_ERROR(api.call(ort::kAddSessionConfigEntry, options, key, value));
-  return {};
-}
-
-}  // namespace
 
 void MarkedOptions::set(const abi::SessionOptions* options, bool has_it) {
   const std::lock_guard lock(mutex_);
@@ -49,13 +49,12 @@ bool MarkedOptions::has(const abi::SessionOptions* options) const {
 }
 
 Result<Owned<abi::SessionOptions>> options_for_pass(const Api& api, const abi::SessionOptions* program, int32_t level,
-                                                    const PassFiles& files) {
+                                                    const PassFiles& files, bool speaks) {
   TENSORTAP_ASSIGN_OR_RETURN(auto options, copy_options(api, program));
   abi::SessionOptions* raw = options.get();
   TENSORTAP_RETURN_IF_ERROR(api.call(ort::kSetOptimizedModelFilePath, raw, files.path().c_str()));
   TENSORTAP_RETURN_IF_ERROR(api.call(ort::kDisableProfiling, raw));
-  // What there is to say is said when the program's session is made.
-  TENSORTAP_RETURN_IF_ERROR(api.call(ort::kSetSessionLogSeverityLevel, raw, int{abi::kLogFatal}));
+  if (!speaks) TENSORTAP_RETURN_IF_ERROR(api.call(ort::kSetSessionLogSeverityLevel, raw, int{abi::kLogFatal}));
   if (level != kProgramLevel) TENSORTAP_RETURN_IF_ERROR(api.call(ort::kSetSessionGraphOptimizationLevel, raw, level));
   // Packed weights do not change the graph, and packing them is most of the load time.
   TENSORTAP_RETURN_IF_ERROR(add_entries(api, raw,

@@ -25,9 +25,13 @@ class MarkedOptions {
 };
 
 // A copy of the program's options (null = the runtime's defaults) for a session that writes the optimised model to `files` as ONNX and is
-// thrown away. `level` kProgramLevel (foreign_session.h) = as the program set it.
+// thrown away. `level` kProgramLevel (foreign_session.h) = as the program set it. It logs as the program asked where it `speaks`, otherwise
+// nothing.
 Result<Owned<abi::SessionOptions>> options_for_pass(const Api& api, const abi::SessionOptions* program, int32_t level,
-                                                    const PassFiles& files);
+                                                    const PassFiles& files, bool speaks);
+
+// null = the runtime's defaults
+Result<Owned<abi::SessionOptions>> copy_options(const Api& api, const abi::SessionOptions* program);
 
 // A copy for the session that the program gets, of a graph that is optimised and has taps. `weights_folder` "" = none.
 Result<Owned<abi::SessionOptions>> options_for_taps(const Api& api, const abi::SessionOptions* program, const std::string& weights_folder,

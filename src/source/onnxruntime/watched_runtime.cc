@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -14,13 +15,12 @@
 
 #include "base/message.h"
 #include "base/text.h"
-#include "source/onnxruntime/channel_block.h"
+#include "source/onnxruntime/c_session_maker.h"
 #include "source/onnxruntime/exec_capture.h"
 #include "source/onnxruntime/foreign_session.h"
+#include "source/onnxruntime/given_model.h"
 #include "source/onnxruntime/loaded_segment.h"
-#include "source/onnxruntime/model_file.h"
 #include "source/onnxruntime/plain_twin.h"
-#include "source/onnxruntime/program_options.h"
 #include "source/onnxruntime/repeated_run.h"
 
 namespace tensortap::onnxruntime {
@@ -36,16 +36,11 @@ struct WatchedSession {
   std::shared_ptr<abi::Session> twin;        // null = none
 };
 
-struct WatchedRuntime {
+struct WatchedRuntime : ProgramRuntime {
   const abi::ApiBase* real = nullptr;
   const void* real_table = nullptr;
   abi::ApiBase base{};
-  Api api;
-  std::string version;
   Table table;
-  std::unique_ptr<TapOperators> operators;
-  MarkedOptions writing;    // the optimised model into a file
-  MarkedOptions replacing;  // weights of the model
   std::mutex mutex;
   std::unordered_map<const abi::Session*, WatchedSession> sessions;  // guarded by mutex
 };
@@ -54,99 +49,6 @@ constinit std::atomic<WatchedRuntime*> the_watched{nullptr};
 
 // For the functions of the table, which no one has before the runtime is watched.
 WatchedRuntime& watched() { return *the_watched.load(std::memory_order_acquire); }
-
-// How the program asked for its session. One of path and data is null.
-struct SessionCall {
-  const abi::Env* env;
-  const char* path;
-  const void* data;
-  size_t size;
-  const abi::SessionOptions* options;
-  abi::PrepackedWeights* packed;
-};
-
-abi::Status* create(const Api& api, const SessionCall& call, abi::Session** session) {
-  if (call.path != nullptr && call.packed != nullptr)
-    return api.find(ort::kCreateSessionWithPrepackedWeights)(call.env, call.path, call.options, call.packed, session);
-  if (call.path != nullptr) return api.find(ort::kCreateSession)(call.env, call.path, call.options, session);
-  if (call.packed != nullptr)
-    return api.find(ort::kCreateSessionFromArrayWithPrepackedWeights)(call.env, call.data, call.size, call.options, call.packed, session);
-  return api.find(ort::kCreateSessionFromArray)(call.env, call.data, call.size, call.options, session);
-}
-
-class CSessionMaker final : public SessionMaker {
- public:
-  CSessionMaker(WatchedRuntime& runtime, const SessionCall& call) : runtime_(runtime), call_(call) {}
-  CSessionMaker(const CSessionMaker&) = delete;
-  CSessionMaker& operator=(const CSessionMaker&) = delete;
-  ~CSessionMaker() override = default;
-
-  Status optimise(int32_t level, const PassFiles& files) override {
-    if (runtime_.replacing.has(call_.options)) return unsupported("the program replaces weights of the model (AddInitializer)");
-    TENSORTAP_ASSIGN_OR_RETURN(const auto options, options_for_pass(runtime_.api, call_.options, level, files));
-    SessionCall pass = call_;
-    pass.options = options.get();
-    pass.packed = nullptr;
-    return make(pass).status();
-  }
-
-  Status load(std::string_view tapped, const std::string& folder) override {
-    TENSORTAP_ASSIGN_OR_RETURN(const auto options, options_for_taps(runtime_.api, call_.options, folder, runtime_.operators->domain()));
-    const SessionCall edited{call_.env, nullptr, tapped.data(), tapped.size(), options.get(), call_.packed};
-    TENSORTAP_ASSIGN_OR_RETURN(session_, make(edited));
-    return {};
-  }
-
-  Status load_twin(std::string_view executed, const std::string& folder) override {
-    TENSORTAP_ASSIGN_OR_RETURN(const auto options, options_for_taps(runtime_.api, call_.options, folder, runtime_.operators->domain()));
-    // A profile is the other session's.
-    TENSORTAP_RETURN_IF_ERROR(runtime_.api.call(ort::kDisableProfiling, options.get()));
-    const SessionCall plain{call_.env, nullptr, executed.data(), executed.size(), options.get(), call_.packed};
-    TENSORTAP_ASSIGN_OR_RETURN(twin_, make(plain));
-    return {};
-  }
-
-  Result<uint32_t> channel_block() override { return channel_block_of(RuntimeLibrary::borrow(runtime_.api, call_.env, runtime_.version)); }
-
-  // What load() and load_twin() made.
-  abi::Session* release() { return session_.release(); }
-  std::shared_ptr<abi::Session> take_twin() { return std::move(twin_); }
-
- private:
-  Result<Owned<abi::Session>> make(const SessionCall& call) {
-    abi::Session* raw = nullptr;
-    TENSORTAP_RETURN_IF_ERROR(runtime_.api.check(create(runtime_.api, call, &raw)));
-    return runtime_.api.own(ort::kReleaseSession, raw);
-  }
-
-  WatchedRuntime& runtime_;
-  const SessionCall& call_;
-  Owned<abi::Session> session_;
-  Owned<abi::Session> twin_;
-};
-
-// A model in a file is read here as the runtime reads it; errors of the file are the runtime's to report.
-class GivenModel {
- public:
-  GivenModel(const SessionCall& call, const std::string& runtime) {
-    model_.runtime = runtime;
-    if (call.path == nullptr) {
-      model_.bytes = {static_cast<const char*>(call.data), call.data == nullptr ? 0 : call.size};
-      return;
-    }
-    model_.path = call.path;
-    file_ = ModelFile::open(call.path);
-    if (!file_->ok()) return;
-    model_.file = &**file_;
-    model_.bytes = (*file_)->bytes();
-    model_.folder = (*file_)->folder();
-  }
-  [[nodiscard]] const ForeignModel& model() const { return model_; }
-
- private:
-  std::optional<Result<ModelFile>> file_;
-  ForeignModel model_;
-};
 
 void remember(WatchedRuntime& runtime, const abi::Session* handle, WatchedSession session) {
   const std::lock_guard lock(runtime.mutex);
@@ -177,14 +79,14 @@ abi::Status* create_session(const SessionCall& call, abi::Session** session) noe
   WatchedRuntime& runtime = watched();
   if (session == nullptr) return create(runtime.api, call, session);
   try {
-    const GivenModel given(call, runtime.version);
+    const GivenModel given(call.path, call.data, call.size, runtime.version);
     Uncaptured why;
-    *session = ExecCapture::of_process() == nullptr ? nullptr : make_watched(runtime, call, given.model(), why);
+    *session = ExecCapture::of_process() == nullptr ? nullptr : make_watched(runtime, call, given.get(), why);
     if (*session != nullptr) return nullptr;
     abi::Status* status = create(runtime.api, call, session);
     if (status != nullptr) return status;
     remember(runtime, *session, {});
-    account_for_uncaptured(given.model(), why);
+    account_for_uncaptured(given.get(), why);
     return nullptr;
   } catch (...) {
     return create(runtime.api, call, session);
@@ -286,10 +188,41 @@ abi::Status* watched_set_optimized_path(abi::SessionOptions* options, const char
   return watched().api.find(ort::kSetOptimizedModelFilePath)(options, path);
 }
 
+abi::Status* watched_create_env(int32_t level, const char* id, abi::Env** env) {
+  abi::Status* status = watched().api.find(ort::kCreateEnv)(level, id, env);
+  if (status == nullptr) watched().logging.made(*env, {});
+  return status;
+}
+
+abi::Status* watched_create_env_with_logger(abi::LoggingFunction* function, void* parameter, int32_t level, const char* id,
+                                            abi::Env** env) {
+  abi::Status* status = watched().api.find(ort::kCreateEnvWithCustomLogger)(function, parameter, level, id, env);
+  if (status == nullptr) watched().logging.made(*env, {function, parameter});
+  return status;
+}
+
+abi::Status* watched_set_logging_function(abi::SessionOptions* options, abi::LoggingFunction* function, void* parameter) {
+  watched().logging.set(options, {function, parameter});
+  return watched().api.find(ort::kSetUserLoggingFunction)(options, function, parameter);
+}
+
+abi::Status* watched_enable_profiling(abi::SessionOptions* options, const char* prefix) {
+  watched().profiling.set(options, true);
+  return watched().api.find(ort::kEnableProfiling)(options, prefix);
+}
+
+abi::Status* watched_disable_profiling(abi::SessionOptions* options) {
+  watched().profiling.set(options, false);
+  return watched().api.find(ort::kDisableProfiling)(options);
+}
+
+std::array<MarkedOptions*, 3> marks_of_options() { return {&watched().writing, &watched().replacing, &watched().profiling}; }
+
 abi::Status* watched_clone_options(const abi::SessionOptions* options, abi::SessionOptions** copy) {
   abi::Status* status = watched().api.find(ort::kCloneSessionOptions)(options, copy);
   if (status != nullptr || copy == nullptr) return status;
-  for (MarkedOptions* marked : {&watched().writing, &watched().replacing}) marked->copy(options, *copy);
+  for (MarkedOptions* marked : marks_of_options()) marked->copy(options, *copy);
+  watched().logging.copy(options, *copy);
   return status;
 }
 
@@ -299,7 +232,8 @@ abi::Status* watched_add_initializer(abi::SessionOptions* options, const char* n
 }
 
 void watched_release_options(abi::SessionOptions* options) {
-  for (MarkedOptions* marked : {&watched().writing, &watched().replacing}) marked->set(options, false);
+  for (MarkedOptions* marked : marks_of_options()) marked->set(options, false);
+  watched().logging.set(options, {});
   watched().api.find(ort::kReleaseSessionOptions)(options);
 }
 
@@ -317,7 +251,12 @@ Result<Table> watched_table(const void* real) {
   const size_t count = std::min(bytes_behind(real) / sizeof(void*), kMostSlots);
   const auto* slots = static_cast<const void* const*>(real);
   Table table(slots, slots + count);
-  if (count <= ort::kHasValue.slot) return internal_error("the table of functions is not where libraries have it");
+  if (count <= ort::kSetUserLoggingFunction.slot) return internal_error("the table of functions is not where libraries have it");
+  replace(table, ort::kCreateEnv, &watched_create_env);
+  replace(table, ort::kCreateEnvWithCustomLogger, &watched_create_env_with_logger);
+  replace(table, ort::kSetUserLoggingFunction, &watched_set_logging_function);
+  replace(table, ort::kEnableProfiling, &watched_enable_profiling);
+  replace(table, ort::kDisableProfiling, &watched_disable_profiling);
   replace(table, ort::kCreateSession, &watched_create_session);
   replace(table, ort::kCreateSessionFromArray, &watched_create_from_array);
   replace(table, ort::kCreateSessionWithPrepackedWeights, &watched_create_packed);

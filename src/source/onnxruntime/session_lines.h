@@ -1,0 +1,66 @@
+// The lines that ONNX Runtime logs while `tensortap exec` makes a program's session. The runtime makes several sessions then, and the
+// program is to see the lines of one: of the first pass, which does what its own session would do. Those of the others are dropped, and
+// those that come later, from runs, go where the program has its lines go.
+
+#ifndef TENSORTAP_SOURCE_ONNXRUNTIME_SESSION_LINES_H_
+#define TENSORTAP_SOURCE_ONNXRUNTIME_SESSION_LINES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "source/onnxruntime/ort_interface.h"
+
+namespace tensortap::onnxruntime {
+
+// A logging function of the program; without a function the runtime's default logger, which prints on stderr.
+struct LineReceiver {
+  abi::LoggingFunction* function = nullptr;
+  void* parameter = nullptr;
+  friend bool operator==(const LineReceiver&, const LineReceiver&) = default;
+};
+
+// Has sessions with these options give us their lines, for a receiver.
+Status take_lines(const Api& api, abi::SessionOptions* options, const LineReceiver& receiver);
+// Has the runtime print them itself again, by its default logger.
+Status leave_lines(const Api& api, abi::SessionOptions* options);
+
+enum class LinesUse : uint8_t { kPassOn, kKeep, kDrop };
+
+// While it lives, what becomes of the lines of this thread's sessions that are ours; kPassOn again afterwards. With kKeep those that were
+// kept before are forgotten. One at a time.
+class UsedLines {
+ public:
+  explicit UsedLines(LinesUse use);
+  ~UsedLines();
+  UsedLines(const UsedLines&) = delete;
+  UsedLines& operator=(const UsedLines&) = delete;
+};
+
+struct LogLine {
+  LineReceiver receiver;
+  int64_t time_ns;  // since 1970
+  int32_t severity;
+  std::string category;
+  std::string id;
+  std::string location;
+  std::string message;
+};
+
+struct KeptLines {
+  std::vector<LogLine> lines;
+  bool detailed = false;  // there are lines below warnings: they tell what differs between a pass and the session
+};
+// What this thread kept; nothing is kept afterwards.
+KeptLines take_kept_lines();
+
+void send(const LogLine& line);
+
+// The lines of the session that the program asked for, with those of the pass before it that the runtime says once in a process. Session
+// options are told without the entries that we left there.
+std::vector<LogLine> lines_of_session(const std::vector<LogLine>& pass, std::vector<LogLine> session);
+
+}  // namespace tensortap::onnxruntime
+
+#endif  // TENSORTAP_SOURCE_ONNXRUNTIME_SESSION_LINES_H_
