@@ -219,6 +219,13 @@ def test_show_says_what_a_sketch_holds(model_dump: Path) -> None:
     assert command("show", model_dump, "sum:out0", "--json").object["sketch"]["missing"] == "the tensor has no such axis"
 
 
+def test_an_axis_that_no_tensor_has_is_said(tmp_path: Path) -> None:
+    image_model(tmp_path / "model.onnx")
+    done = command("run", "model.onnx", "--stats", "--channels", "9", "--out", "dump", cwd=tmp_path)
+    assert done.code == 0
+    assert "no tensor has an axis 9, so there are no sums of channels" in done.err
+
+
 # B12
 def test_conversion_says_that_sketches_stay_behind(model_dump: Path, tmp_path: Path) -> None:
     done = command("convert", model_dump, tmp_path / "tree", "--to", "mindspore")
