@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cli_support import ROOT, tensortap
-from torch_support import OUTPUT, TorchDump, capture
+from torch_support import OUTPUT, Captured, TorchDump, capture
 
 PROGRAMS = ROOT / "tests/torch"
 
@@ -169,16 +169,62 @@ loaded.sum().item()
 torch.empty(16).double().mul(2).sum().item()  # unwritten: mul
 torch.empty(16).add_(1).sum().item()  # unwritten: add_
 """
+PARTS = """
+import torch, torch.nn.functional as F
+waste = [torch.full((size,), 1e3) for size in (8, 10, 16, 32, 64) for _ in range(20)]; del waste
+losses = torch.empty(10)
+for i in range(9):
+    losses[i] = float(i)
+losses.mean().item()  # unwritten: mean
+F.mse_loss(losses, torch.zeros(10)).item()  # unwritten: mse_loss
+losses[9] = 1.0
+losses.mean().item()
+rows = torch.empty(4, 8)
+rows[:2] = 1.0
+rows[:2].sum().item()
+rows[2:].mul(2).sum().item()  # unwritten: mul
+(torch.tensor([1.0, 1.0, 0.0, 0.0]) @ rows).sum().item()
+rows.masked_fill(torch.arange(4)[:, None] > 1, 0.0).sum().item()
+F.pad(rows, (1, 1)).clone()
+rows.sum(1)[:2].sum().item()
+rows.index_copy_(0, torch.tensor([2, 3]), torch.ones(2, 8))
+rows.sum().item()
+for fill in (
+    lambda t: t.t()[3:].copy_(torch.ones(13, 4)),
+    lambda t: t[1:].numpy().fill(1.0),
+    lambda t: t.scatter_(0, torch.tensor([[1] * 16, [2] * 16, [3] * 16]), 1.0),
+    lambda t: t.__setitem__((torch.tensor([1, 2, 3]),), 1.0),
+    lambda t: torch.add(torch.ones(3, 16), 1, out=t[1:]),
+    lambda t: t.view(-1).as_strided((48,), (1,), 16).uniform_(),
+    lambda t: [row.fill_(1.0) for row in torch.split(t, 1)[:0:-1]],
+):
+    filled = torch.empty(4, 16)
+    filled[0] = 1.0
+    fill(filled)
+    filled.sum().item()
+"""
 
 
-def test_ops_that_compute_with_memory_that_nothing_was_written_to_are_named(tmp_path: Path) -> None:
-    program = tmp_path / "unwritten.py"
-    program.write_text(UNWRITTEN)
-    done = capture(tmp_path, program)
+def unwritten_in(folder: Path, text: str) -> tuple[Captured, dict[str, Any]]:
+    """Run a program whose marked lines read what nothing was written to, and give what `find` says of it."""
+    program = folder / "unwritten.py"
+    program.write_text(text)
+    done = capture(folder, program)
     assert done.code == 0, done.err
     code, report = found_in(done.dump)
     assert {(one["type"], int(one["source"].rsplit(":", 1)[1])) for one in report["unwritten"]} == marked(program, "unwritten")
     assert code == 1
+    return done, report
+
+
+def test_memory_that_was_written_in_part_is_known_by_its_parts(tmp_path: Path) -> None:
+    done, report = unwritten_in(tmp_path, PARTS)
+    assert {one["type"]: one["partly"] for one in report["unwritten"]} == {"mean": True, "mse_loss": True, "mul": False}
+    assert "unwritten.py:7) read memory that nothing was written to: step 0, in0, some of its elements" in done.err
+
+
+def test_ops_that_compute_with_memory_that_nothing_was_written_to_are_named(tmp_path: Path) -> None:
+    done, _ = unwritten_in(tmp_path, UNWRITTEN)
     assert "read memory that nothing was written to: step 3, in1" in done.err
     assert "unwritten.py:20) read memory that nothing was written to: step 3, in1" in tensortap("find", done.dump.folder).out
 

@@ -51,6 +51,8 @@ typedef struct tensortap_device {
 #define TENSORTAP_TENSOR_LEFT 0x1000000u
 /* The op ran in compiled code, in which kernels that are no ops read and write between the ops. */
 #define TENSORTAP_TENSOR_IN_COMPILED_CODE 0x2000000u
+/* Nothing was written to some of its elements since the memory was allocated. */
+#define TENSORTAP_TENSOR_PARTLY_UNWRITTEN 0x4000000u
 
 /* What an engine may ask of such a session. */
 typedef struct tensortap_question {

@@ -44,6 +44,7 @@ uint8_t value_flags_of(uint32_t flags) {
   if ((flags & TENSORTAP_TENSOR_OTHER_NAME) != 0) bits |= kValueOtherName;
   if ((flags & TENSORTAP_TENSOR_LEFT) != 0) bits |= kValueLeft;
   if ((flags & TENSORTAP_TENSOR_IN_COMPILED_CODE) != 0) bits |= kValueInCompiledCode;
+  if ((flags & TENSORTAP_TENSOR_PARTLY_UNWRITTEN) != 0) bits |= kValuePartlyUnwritten;
   return bits;
 }
 
@@ -274,8 +275,10 @@ void TensorLook::look_for_news(const TakenEvent& event, const RecordRow& row) {
   if (floating && !counted) not_counted_.fetch_add(1, std::memory_order_relaxed);
   if (has_news_.load(std::memory_order_relaxed)) return;
   const auto kind = static_cast<SlotKind>(row.slot_kind);
-  const bool news = unwritten ? kind == SlotKind::kInput && event.op.reads(kind, row.slot_index)
-                              : floating && (!counted || row.stats.nan + row.stats.pos_inf + row.stats.neg_inf > 0);
+  const bool reads_garbage = unwritten || (row.value_flags & kValuePartlyUnwritten) != 0;
+  const bool news = reads_garbage && kind == SlotKind::kInput && event.op.reads(kind, row.slot_index) ? true
+                    : unwritten                                                                       ? false
+                                : floating && (!counted || row.stats.nan + row.stats.pos_inf + row.stats.neg_inf > 0);
   if (news) has_news_.store(true, std::memory_order_relaxed);
 }
 

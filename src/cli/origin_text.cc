@@ -130,8 +130,9 @@ std::string origin_text(const Json& summary, const Palette& palette) {
 }
 
 std::string unwritten_text(const Json& one) {
-  return fmt::format("{} ({}{}) read memory that nothing was written to: step {}, {}", member_text(one, "op"), member_text(one, "type"),
-                     source_text(one), member_text(one, "step"), member_text(one, "slot"));
+  return fmt::format("{} ({}{}) read memory that nothing was written to: step {}, {}{}", member_text(one, "op"), member_text(one, "type"),
+                     source_text(one), member_text(one, "step"), member_text(one, "slot"),
+                     one.value("partly", false) ? ", some of its elements" : "");
 }
 
 void print_origin(Terminal& terminal, const Json& origin) {

@@ -95,6 +95,7 @@ Json nonfinite_json(const DumpIndex& dump, const NonFiniteRecord& record) {
 
 Json unwritten_json(const DumpIndex& dump, size_t row) {
   Json json = named(dump, row);
+  json["partly"] = (dump.rows()[row].flags & kRecordUnwritten) == 0 && (dump.rows()[row].value_flags & kValuePartlyUnwritten) != 0;
   add_place(dump, dump.rows()[row], json);
   return json;
 }

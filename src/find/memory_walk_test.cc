@@ -296,6 +296,29 @@ TEST(MemoryWalk, OpsThatComputeWithUnwrittenMemoryAreNamed) {
   }
 }
 
+// What else reads such memory may leave the unwritten elements out.
+TEST(MemoryWalk, OfMemoryThatWasWrittenInPartOnlySumsOfAllElementsAreNamed) {
+  struct Case {
+    std::string op;
+    uint64_t made;
+    bool is_named;
+  };
+  const std::vector<Case> cases = {{"mean", 1, true},  {"mse_loss", 1, true}, {"sum", 4, false},       {"mm", 1, false},
+                                   {"amax", 1, false}, {"clone", 8, false},   {"index_put_", 8, false}};
+  for (const Case& one : cases) {
+    MemoryDump dump;
+    const OpId id = dump.op(one.op);
+    dump.all_ops[id].domain = "aten";
+    dump.all_rows[dump.record(id, SlotKind::kInput, 0, {1, 1}, kFine)].value_flags = kValuePartlyUnwritten;
+    dump.all_rows[dump.record(id, SlotKind::kOutput, 0, {2, 1}, kFine)].numel = one.made;
+    const Json report = find_report(dump, 10);
+    EXPECT_EQ(!report["unwritten"].empty(), one.is_named) << one.op;
+    if (one.is_named) {
+      EXPECT_EQ(report["unwritten"][0]["partly"], true);
+    }
+  }
+}
+
 TEST(MemoryWalk, ACopyOfUnwrittenMemoryIsUnwritten) {
   MemoryDump dump;
   const OpId copy = dump.op("_to_copy");

@@ -98,6 +98,7 @@ constexpr std::string_view kMoves[] = {
     "unsafesplit", "unsqueeze",    "view",         "where"};
 constexpr std::string_view kConstants[] = {"arange", "constant", "constantofshape", "empty",       "emptystrided", "fill", "full",
                                            "ones",   "zero",     "zeros",           "zerosfunctor"};
+constexpr std::string_view kSums[] = {"huberloss", "l1loss", "mean", "mseloss", "smoothl1loss", "std", "stdmean", "sum", "var", "varmean"};
 constexpr std::string_view kWritesParts[] = {"fill",         "filldiagonal", "indexcopy",     "indexfill", "indexput",
                                              "indexputimpl", "maskedfill",   "maskedscatter", "put",       "resize",
                                              "resizeas",     "scatter",      "set",           "setdata"};
@@ -130,6 +131,7 @@ bool only_moves(std::string_view type) { return only_copies(type) || holds(kMove
 bool makes_constants(std::string_view type) { return reads_shape_only(type) || holds(kConstants, type); }
 
 bool only_copies(std::string_view type) { return holds(kCopies, type); }
+bool sums_up(std::string_view type) { return holds(kSums, type); }
 bool writes_parts(std::string_view type) { return type.ends_with('_') && holds(kWritesParts, type); }
 
 }  // namespace tensortap

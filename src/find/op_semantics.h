@@ -23,6 +23,8 @@ bool only_copies(std::string_view type);
 bool only_moves(std::string_view type);
 // Makes the same numbers whatever the elements of its inputs are: zeros_like, full, fill_.
 bool makes_constants(std::string_view type);
+// Gives one number for all elements of its inputs, to which each of them adds.
+bool sums_up(std::string_view type);
 // Writes some elements of its first input in place and reads none of it.
 bool writes_parts(std::string_view type);
 

@@ -16,7 +16,8 @@ class UnwrittenReads {
   explicit UnwrittenReads(const DumpIndex& dump) : dump_(dump), facts_(dump) {}
 
   std::vector<size_t> find(size_t limit) {
-    const bool any = std::ranges::any_of(dump_.rows(), [](const RecordRow& row) { return is_unwritten(row) && row.numel > 0; });
+    const bool any =
+        std::ranges::any_of(dump_.rows(), [](const RecordRow& row) { return (is_unwritten(row) || is_partly(row)) && row.numel > 0; });
     if (!any) return {};
     for (const size_t row : rows_in_time_order(dump_)) {
       const RecordRow& record = dump_.rows()[row];
@@ -30,18 +31,25 @@ class UnwrittenReads {
   using Content = RecordLookup::Content;
   struct Suspect {
     std::vector<size_t> inputs;
+    bool whole = false;   // nothing of an input was written
+    bool sums = false;    // an output is one number
     bool shows = false;   // an output is the memory that was read, with the content that it had
     bool writes = false;  // an output is that memory with other content
   };
 
   static bool is_unwritten(const RecordRow& row) { return (row.flags & kRecordUnwritten) != 0; }
+  static bool is_partly(const RecordRow& row) { return (row.value_flags & kValuePartlyUnwritten) != 0; }
   static Content content_of(const RecordRow& row) { return {row.storage, row.version}; }
   [[nodiscard]] const std::string& type_of(const RecordRow& row) const { return op_of(dump_, row).type; }
 
   void read(size_t row) {
     const RecordRow& record = dump_.rows()[row];
-    if (record.numel == 0 || facts_.is_overwritten(record) || !(is_unwritten(record) || copies_.contains(content_of(record)))) return;
-    suspects_[RecordLookup::execution_of(record)].inputs.push_back(row);
+    if (record.numel == 0 || facts_.is_overwritten(record)) return;
+    const bool whole = is_unwritten(record) || copies_.contains(content_of(record));
+    if (!whole && !(is_partly(record) && sums_up(type_of(record)))) return;
+    Suspect& suspect = suspects_[RecordLookup::execution_of(record)];
+    suspect.whole = suspect.whole || whole;
+    suspect.inputs.push_back(row);
   }
 
   void made(size_t row) {
@@ -53,7 +61,8 @@ class UnwrittenReads {
       if (read.storage != record.storage) continue;
       (read.version == record.version ? found->second.shows : found->second.writes) = true;
     }
-    if (only_copies(type_of(record))) copies_.insert(content_of(record));
+    if (record.numel == 1) found->second.sums = true;
+    if (found->second.whole && only_copies(type_of(record))) copies_.insert(content_of(record));
   }
 
   // An operator that is not PyTorch's own may be given memory to write its results to.
@@ -61,6 +70,7 @@ class UnwrittenReads {
     const RecordRow& record = dump_.rows()[suspect.inputs.front()];
     const OpInfo& op = op_of(dump_, record);
     if (op.level != Level::kOp && op.level != Level::kKernel) return false;
+    if (!suspect.whole) return suspect.sums;
     const std::string& type = op.type;
     if (suspect.shows || only_copies(type) || reads_shape_only(type) || writes_parts(type)) return false;
     return op.domain == "aten" || !suspect.writes;

@@ -143,7 +143,7 @@ void Sentences::add_unwritten(const Json& report) {
   for (const Json& one : report.at("unwritten")) {
     add("nonfinite",
         concat(text_in(one, "op"), " (", text_in(one, "type"), ") read memory that nothing was written to, in step ", text_in(one, "step"),
-               ", ", text_in(one, "slot"), place_of(one), "."),
+               ", ", text_in(one, "slot"), one.value("partly", false) ? " (some of its elements)" : "", place_of(one), "."),
         graph_link(one));
   }
 }

@@ -223,7 +223,9 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   pending.phase = phase_of(*call, *calls);
   pending.key = key_of(*call, *calls, capture->levels);
   for (uint32_t i = 0; i < call->tensor_count; ++i) {
-    if ((call->tensors[i].flags & TENSORTAP_TORCH_TENSOR_WRITTEN) != 0) pending.written.push_back(call->tensors[i]);
+    if ((call->tensors[i].flags & TENSORTAP_TORCH_TENSOR_WRITTEN) == 0) continue;
+    pending.written.push_back(call->tensors[i]);
+    static_cast<void>(capture->storages.look(call->tensors[i], calls->met));
   }
   pending.began_ns = call->tensor_count == 0 ? monotonic_ns() : 0;
   if (call->tensor_count == 0) {

@@ -36,7 +36,9 @@ uint64_t fingerprint_of(const tensortap_torch_tensor& tensor) {
 StorageTable::~StorageTable() {
   for (Shard& shard : shards_) {
     for (size_t i = 0; i < shard.capacity; ++i) {
-      if (shard.entries[i].storage != nullptr) adapter_.drop_storage(shard.entries[i].storage);
+      if (shard.entries[i].storage == nullptr) continue;
+      adapter_.drop_storage(shard.entries[i].storage);
+      forget_parts(shard.entries[i]);
     }
     if (shard.entries != nullptr) munmap(shard.entries, shard.capacity * sizeof(Entry));
   }
@@ -95,6 +97,7 @@ void StorageTable::erase(Shard& shard, size_t position) {
 bool StorageTable::let_go_of(Shard& shard, size_t position) {
   const void* storage = shard.entries[position].storage;
   if (storage == nullptr || adapter_.storage_expired(storage) == 0) return false;
+  forget_parts(shard.entries[position]);
   erase(shard, position);
   adapter_.drop_storage(storage);
   return true;
@@ -154,14 +157,17 @@ StorageTable::Entry* StorageTable::add(Shard& shard, const void* storage) {
   size_t i = home_of(storage, shard.capacity);
   while (shard.entries[i].storage != nullptr) i = next_of(i, shard.capacity);
   adapter_.hold_storage(storage);
-  shard.entries[i] = {storage, next_.fetch_add(1, std::memory_order_relaxed), 1, sight_.load(std::memory_order_relaxed), 0, 0, 0, false,
-                      {}};
+  shard.entries[i] = {
+      storage, next_.fetch_add(1, std::memory_order_relaxed), 1, sight_.load(std::memory_order_relaxed), 0, nullptr, 0, 0, false, {}};
   ++shard.used;
   return &shard.entries[i];
 }
 
-StorageContent StorageTable::content_of(const Entry& entry) const {
-  return {entry.number, (uint64_t{entry.sight} << 32U) | entry.version, entry.fingerprint != 0, entry.unfilled};
+StorageContent StorageTable::content_of(const Entry& entry, const tensortap_torch_tensor& tensor) {
+  using Part = UnwrittenParts::Part;
+  const Part written = entry.parts == nullptr ? Part::kWritten : entry.parts->written_of(tensor);
+  const bool unwritten = entry.fingerprint != 0 || written == Part::kNothing;
+  return {entry.number, (uint64_t{entry.sight} << 32U) | entry.version, unwritten, written == Part::kSome, entry.unfilled};
 }
 
 template <class Change>
@@ -174,11 +180,31 @@ StorageContent StorageTable::meet(const tensortap_torch_tensor& tensor, MetStora
   if (entry == nullptr) return {};
   note(*entry, met);
   change(*entry, known == nullptr);
-  return content_of(*entry);
+  return content_of(*entry, tensor);
+}
+
+void StorageTable::forget_parts(Entry& entry) {
+  delete entry.parts;
+  entry.parts = nullptr;
+}
+
+// What was unwritten just before the write is known: look() was called when its operator began.
+void StorageTable::note_write(Entry& entry, const tensortap_torch_tensor& tensor) {
+  if (entry.fingerprint != 0) {
+    entry.parts = UnwrittenParts::after_first_write(tensor).release();
+  } else if (entry.parts != nullptr && !entry.parts->wrote(tensor)) {
+    forget_parts(entry);
+  }
+  entry.fingerprint = 0;
 }
 
 void StorageTable::look_again(Entry& entry, const tensortap_torch_tensor& tensor) const {
-  entry.sight = sight_.load(std::memory_order_relaxed);
+  const uint32_t sight = sight_.load(std::memory_order_relaxed);
+  if (entry.parts != nullptr && (entry.sight != sight || !entry.parts->are_as_left(tensor))) {
+    forget_parts(entry);
+    ++entry.version;
+  }
+  entry.sight = sight;
   if (entry.fingerprint == 0 || entry.fingerprint == fingerprint_of(tensor)) return;
   entry.fingerprint = 0;
   ++entry.version;
@@ -197,8 +223,10 @@ StorageContent StorageTable::made(const tensortap_torch_tensor& tensor, MetStora
 
 StorageContent StorageTable::wrote(const tensortap_torch_tensor& tensor, MetStorages& met) {
   return meet(tensor, met, [&](Entry& entry, bool /*added*/) {
-    entry.sight = sight_.load(std::memory_order_relaxed);
-    entry.fingerprint = 0;
+    const uint32_t sight = sight_.load(std::memory_order_relaxed);
+    if (entry.sight != sight) forget_parts(entry);
+    entry.sight = sight;
+    note_write(entry, tensor);
     entry.unfilled = false;
     entry.written_at = met.now;
     ++entry.version;
@@ -215,8 +243,9 @@ WriteTime StorageTable::written_at(const tensortap_torch_tensor& tensor) {
 
 void StorageTable::filled(const tensortap_torch_tensor& tensor, MetStorages& met) {
   meet(tensor, met, [](Entry& entry, bool /*added*/) {
-    if (entry.fingerprint == 0) return;
+    if (entry.fingerprint == 0 && entry.parts == nullptr) return;
     entry.fingerprint = 0;
+    forget_parts(entry);
     ++entry.version;
   });
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "source/pytorch/adapter_interface.h"
+#include "source/pytorch/unwritten_parts.h"
 
 namespace tensortap::pytorch {
 
@@ -28,7 +29,8 @@ struct WriteTime {
 struct StorageContent {
   uint64_t storage = 0;    // number of the block, 0 = none
   uint64_t version = 0;    // changes with every write
-  bool unwritten = false;  // nothing was written since the allocation
+  bool unwritten = false;  // nothing of the tensor was written since the allocation
+  bool partly = false;     // some of its elements were not
   bool unfilled = false;   // a copy from a device that nobody waited for may still write into it
 };
 
@@ -91,9 +93,10 @@ class StorageTable {
     uint64_t number;
     uint32_t version;
     uint32_t sight;
-    uint64_t fingerprint;  // of an unwritten block, else 0
-    uint32_t met_at;       // number of the operator, of the thread that met it last; 0 = not met yet
-    uint16_t returns;      // how often it was met again after a long time, up to kReturnsOfStaying
+    uint64_t fingerprint;   // of a block that nothing was written to, else 0
+    UnwrittenParts* parts;  // of one that was written in part, else null; owned
+    uint32_t met_at;        // number of the operator, of the thread that met it last; 0 = not met yet
+    uint16_t returns;       // how often it was met again after a long time, up to kReturnsOfStaying
     bool unfilled;
     WriteTime written_at;
   };
@@ -119,6 +122,8 @@ class StorageTable {
   // Under the shard's lock: finds the tensor's block or adds it, and calls `change(entry, added)`. What the block holds then.
   template <class Change>
   StorageContent meet(const tensortap_torch_tensor& tensor, MetStorages& met, Change&& change);
+  static void forget_parts(Entry& entry);
+  static void note_write(Entry& entry, const tensortap_torch_tensor& tensor);
   void look_again(Entry& entry, const tensortap_torch_tensor& tensor) const;
   Entry* add(Shard& shard, const void* storage);
   Entry* find(Shard& shard, const void* storage) const;
@@ -128,7 +133,7 @@ class StorageTable {
   bool is_to_follow(const MetStorages::Block& block);
   static void note(Entry& entry, MetStorages& met);
   static void erase(Shard& shard, size_t position);
-  StorageContent content_of(const Entry& entry) const;
+  static StorageContent content_of(const Entry& entry, const tensortap_torch_tensor& tensor);
 
   const tensortap_torch_adapter& adapter_;
   std::atomic<uint64_t> next_{1};

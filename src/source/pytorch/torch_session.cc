@@ -170,6 +170,7 @@ bool TorchSession::describe(OpIdentity& identity, const tensortap_torch_tensor& 
   out.slot_index = tensor.slot;
   out.element = tensor.element;
   out.flags = (content.unwritten || passes_on ? TENSORTAP_TENSOR_UNWRITTEN : 0U) | role_flags(identity, tensor);
+  if (content.partly) out.flags |= TENSORTAP_TENSOR_PARTLY_UNWRITTEN;
   if (compiled_code_runs()) out.flags |= TENSORTAP_TENSOR_IN_COMPILED_CODE;
   if (on_device || is_unfilled || is_remote) out.flags |= TENSORTAP_TENSOR_ON_DEVICE;
   // Whoever reads what was not written is a suspect; an operator that waits is none.
