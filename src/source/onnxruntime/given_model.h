@@ -14,7 +14,7 @@ namespace tensortap::onnxruntime {
 
 class GivenModel {
  public:
-  // Of a file, or without a path of bytes, which are borrowed. Errors of the file are the runtime's to report.
+  // Reads the file at `path` or, without a path, borrows the bytes. The runtime reports errors of the file.
   GivenModel(const char* path, const void* bytes, size_t size, std::string runtime);
   GivenModel(const GivenModel&) = delete;
   GivenModel& operator=(const GivenModel&) = delete;

@@ -46,7 +46,7 @@ int64_t now_ns() {
   return int64_t{now.tv_sec} * kSecond + now.tv_nsec;
 }
 
-// Said because a pass writes its model into a file.
+// Logged because a pass writes its model into a file.
 bool is_of_writing(std::string_view message) { return message.starts_with("Serializing optimized model"); }
 
 void take(const LogLine& line) {
@@ -120,7 +120,7 @@ void send(const LogLine& line) {
 }
 
 std::vector<LogLine> lines_of_session(const std::vector<LogLine>& pass, std::vector<LogLine> session) {
-  // What a session says before it has its model is the same in both.
+  // Both log the same lines before they have their model.
   constexpr std::string_view kBegins = "Initializing session.";
   const auto end = std::ranges::find(pass, kBegins, &LogLine::message);
   auto place = session.begin();

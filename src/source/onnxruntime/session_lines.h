@@ -28,8 +28,8 @@ Status leave_lines(const Api& api, abi::SessionOptions* options);
 
 enum class LinesUse : uint8_t { kPassOn, kKeep, kDrop };
 
-// While it lives, what becomes of the lines of this thread's sessions that are ours; kPassOn again afterwards. With kKeep those that were
-// kept before are forgotten. One at a time.
+// Decides, while it lives, where the lines of this thread's sessions of ours go; kPassOn again afterwards. kKeep first forgets lines that
+// were kept before. One at a time.
 class UsedLines {
  public:
   explicit UsedLines(LinesUse use);
@@ -50,15 +50,15 @@ struct LogLine {
 
 struct KeptLines {
   std::vector<LogLine> lines;
-  bool detailed = false;  // there are lines below warnings: they tell what differs between a pass and the session
+  bool detailed = false;  // there are lines below warnings, which show the differences between a pass and the session
 };
-// What this thread kept; nothing is kept afterwards.
+// Returns the lines that this thread kept, and forgets them.
 KeptLines take_kept_lines();
 
 void send(const LogLine& line);
 
-// The lines of the session that the program asked for, with those of the pass before it that the runtime says once in a process. Session
-// options are told without the entries that we left there.
+// The lines of the session that the program asked for, with those lines of the pass before it that the runtime logs once in a process. The
+// line of the session options has none of the entries that we left there.
 std::vector<LogLine> lines_of_session(const std::vector<LogLine>& pass, std::vector<LogLine> session);
 
 }  // namespace tensortap::onnxruntime

@@ -188,7 +188,7 @@ void StorageTable::forget_parts(Entry& entry) {
   entry.parts = nullptr;
 }
 
-// What was unwritten just before the write is known: look() was called when its operator began.
+// The parts that were unwritten before the write are known: look() was called when its operator began.
 void StorageTable::note_write(Entry& entry, const tensortap_torch_tensor& tensor) {
   if (entry.fingerprint != 0) {
     entry.parts = UnwrittenParts::after_first_write(tensor).release();

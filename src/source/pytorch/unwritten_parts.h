@@ -11,8 +11,8 @@
 
 namespace tensortap::pytorch {
 
-// Of one block in host memory. What may have been written counts as written: a view with strides from its first element to its last, and
-// what holds other bytes than it was left with, since programs fill memory without operators, too.
+// The unwritten parts of one block in host memory. Bytes that may have been written count as written: a view with strides from its first
+// element to its last, and bytes that changed since the last look, since programs fill memory without operators, too.
 class UnwrittenParts {
  public:
   enum class Part : uint8_t { kWritten, kSome, kNothing };
@@ -21,7 +21,7 @@ class UnwrittenParts {
   // than a megabyte, memory of devices.
   static std::unique_ptr<UnwrittenParts> after_first_write(const tensortap_torch_tensor& tensor);
 
-  // False when the block is another, or somebody wrote into it meanwhile: nothing is known then. Reads what is unwritten.
+  // False if the block is another one or was written meanwhile: nothing is known then. Reads the unwritten parts.
   [[nodiscard]] bool are_as_left(const tensortap_torch_tensor& tensor) const;
   // After a write into the tensor. False when nothing remains.
   bool wrote(const tensortap_torch_tensor& tensor);
