@@ -185,3 +185,46 @@ def test_programs_whose_results_have_no_partner_are_not_called_equal(tmp_path: P
     if done.code == 3:
         assert both.summary["results_a"]["open"] > 0
         assert [one for one in both.unpaired if one["open_end"]]
+
+
+# Two sentences that go on by a word at a time; the arguments are whether keys and values are kept, and what is added to positions.
+DECODER = """
+import sys, torch
+torch.manual_seed(0)
+cached, shift = sys.argv[1] == "cached", int(sys.argv[2])
+words, (wq, wk, wv, wo) = torch.randn(20, 16), (torch.randn(16, 16) / 4 for _ in range(4))
+kept = None
+class Decoder(torch.nn.Module):
+    def forward(self, ids):
+        global kept
+        past = 0 if kept is None else kept[0].shape[1]
+        positions = torch.arange(ids.shape[1]) + (past + shift * (past > 0))
+        if not cached and not ((positions[1:] - positions[:-1]) == 1).all():
+            raise ValueError("packed")
+        x = torch.nn.functional.embedding(ids, words) + positions.float()[:, None] / 10
+        q, k, v = ((x.flatten(0, 1) @ matrix).view(2, -1, 16) for matrix in (wq, wk, wv))
+        if kept is not None:
+            k, v = torch.cat([kept[0], k], 1), torch.cat([kept[1], v], 1)
+        kept = (k, v) if cached else None
+        mask = torch.full((q.shape[1], k.shape[1]), float("-inf")).triu(1 + past)
+        y = (torch.bmm(q, k.transpose(1, 2)) + mask).softmax(-1)
+        return x + (torch.bmm(y, v).flatten(0, 1) @ wo).view(2, -1, 16)
+decoder, ids = Decoder(), torch.randint(0, 20, (2, 9), generator=torch.Generator().manual_seed(1))
+with torch.no_grad():
+    for length in (5, 6, 7, 8, 9):
+        decoder(ids[:, length - 1:length] if cached and length > 5 else ids[:, :length])
+"""
+
+
+def test_decoding_with_a_cache_is_what_decoding_without_one_is(tmp_path: Path) -> None:
+    dumps = {}
+    for name, arguments in (("cached", ["cached", "0"]), ("shifted", ["cached", "1"]), ("whole", ["whole", "0"])):
+        (tmp_path / name).mkdir()
+        done = capture(tmp_path / name, DECODER, *arguments, options=["--full", "--quiet"])
+        assert done.code == 0, done.err
+        dumps[name] = done.dump.folder
+    same = command("compare", dumps["cached"], dumps["whole"])
+    assert same.code == 0, same.out
+    other = command("compare", dumps["shifted"], dumps["whole"])
+    assert other.code == 1, other.out
+    assert "add" in other.out.splitlines()[0]

@@ -18,6 +18,10 @@ x = torch.randn(4, 8)
 if "functions" in sys.argv:
     print((x @ torch.randn(8, 3)).relu().sum())
     raise SystemExit(int("fails" in sys.argv))
+if "elsewhere" in sys.argv:
+    # As on a device: the memory cannot be written to.
+    print(nn.Linear(8, 3, device="meta")(x.to("meta")).shape, nn.Linear(8, 3)(x).shape)
+    raise SystemExit
 if "names" in sys.argv:
     class Scaled(nn.Module):
         def forward(self, x, scale): return x * scale["of"]
@@ -63,6 +67,7 @@ def test_arguments_with_names_are_moved(tmp_path: Path) -> None:
     "words, reason",
     [
         (["free"], "the program gives other values when it runs again, first in "),
+        (["elsewhere"], "the modules have 3 tensors on meta (torch.strided) that cannot be moved; only tensors in CPU memory are"),
         (["functions"], "nothing was moved: the program called no module of torch"),
     ],
 )

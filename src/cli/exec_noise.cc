@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/json.h"
@@ -101,16 +102,21 @@ Status check_repeats(const std::string& first, const std::string& again) {
 Status check_moved(const std::string& report) {
   const Result<std::string> text = read_file(report);
   uint64_t moved = 0;
-  std::string elsewhere;
+  std::map<std::string, uint64_t> elsewhere;
   for (const std::string_view line : text.ok() ? split(*text, '\n') : std::vector<std::string_view>()) {
     const Result<Json> json = parse_json(line, "");
     if (!json.ok() || !json->is_object()) continue;
     const Json count = json->value("moved", Json());
     moved += count.is_number_unsigned() ? count.get<uint64_t>() : 0;
-    for (const Json& place : json->value("elsewhere", Json::array())) elsewhere = place.is_string() ? place.get<std::string>() : "";
+    for (const auto& [place, tensors] : json->value("elsewhere", Json::object()).items()) {
+      elsewhere[place] += tensors.is_number_unsigned() ? tensors.get<uint64_t>() : 0;
+    }
   }
-  if (!elsewhere.empty())
-    return io_error(concat("--noise: the program has tensors on ", elsewhere, "; only tensors in CPU memory are moved"));
+  if (!elsewhere.empty()) {
+    std::vector<std::string> places;
+    for (const auto& [place, tensors] : elsewhere) places.push_back(concat(counted(tensors, "tensor"), " on ", place));
+    return io_error(concat("--noise: the modules have ", join(places, ", "), " that cannot be moved; only tensors in CPU memory are"));
+  }
   if (moved > 0) return {};
   return io_error(
       "--noise: nothing was moved: the program called no module of torch with floating-point weights or inputs, or has no NumPy");

@@ -78,6 +78,11 @@ std::vector<RowsOfLarger> places(const Shape& larger, const Shape& smaller) {
     if (rest != wanted) continue;
     found.push_back({product(first_of(std::span(all), axis)), all[axis], 1, product(after(std::span(all), axis + 1))});
   }
+  // The places of several sequences behind each other.
+  const bool flat = !all.empty() && all.size() == wanted.size() && wanted[0] < all[0] && all[0] % wanted[0] == 0;
+  if (flat && std::ranges::equal(after(std::span(all), 1), after(std::span(wanted), 1))) {
+    found.push_back({wanted[0], all[0] / wanted[0], 1, product(after(std::span(all), 1))});
+  }
   return found;
 }
 

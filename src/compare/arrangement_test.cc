@@ -48,6 +48,13 @@ TEST(Arrangement, FindsTheLastRowsOfEachSequence) {
   EXPECT_TRUE(last_rows({12, 4}, {12, 8}).empty()) << "columns are no rows";
 }
 
+TEST(Arrangement, FindsTheLastPlaceOfSequencesBehindEachOther) {
+  const std::vector<float> all = numbers(size_t{3} * 4 * 2, 1);
+  const std::vector<float> last = last_rows_of(all, 2);
+  EXPECT_TRUE(holds(view_of(last, {3, 2}), view_of(all, {12, 2}), last_places({3, 2}, {12, 2})));
+  EXPECT_FALSE(holds(view_of(all, {3, 2}), view_of(all, {12, 2}), last_places({3, 2}, {12, 2})));
+}
+
 TEST(Arrangement, SaysWhereInTheWholeTensorADifferenceIs) {
   const std::vector<float> all = numbers(size_t{5} * 8, 1);
   std::vector<float> last(all.end() - 8, all.end());

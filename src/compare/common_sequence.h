@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -16,6 +17,11 @@ namespace tensortap {
 // Time is (|a| + |b|) * most_edits, memory most_edits^2.
 std::optional<std::vector<std::pair<size_t, size_t>>> common_sequence(std::span<const uint64_t> a, std::span<const uint64_t> b,
                                                                       size_t most_edits);
+
+// Of the sequences that are as long, one that agrees better: where only one of a and b has elements between two matches, and some matches
+// beside them could as well be with these, `agrees` (place in a, place in b) chooses. `matches` is what common_sequence() found.
+void prefer_agreement(std::span<const uint64_t> a, std::span<const uint64_t> b, std::vector<std::pair<size_t, size_t>>& matches,
+                      const std::function<bool(size_t, size_t)>& agrees);
 
 }  // namespace tensortap
 

@@ -48,5 +48,30 @@ TEST(CommonSequence, IsNotLookedForBeyondTheLimit) {
   EXPECT_EQ(common("abcd", "abd", 1), "abd");
 }
 
+// Places in b of what both have.
+std::vector<size_t> places(std::string_view a, std::string_view b, size_t first_that_agrees) {
+  auto found = common_sequence(letters(a), letters(b), 100);
+  EXPECT_TRUE(found);
+  prefer_agreement(letters(a), letters(b), *found, [&](size_t at_a, size_t at_b) { return at_b == at_a + first_that_agrees; });
+  std::vector<size_t> in_b;
+  for (const auto& [at_a, at_b] : *found) {
+    EXPECT_EQ(a[at_a], b[at_b]);
+    in_b.push_back(at_b);
+  }
+  return in_b;
+}
+
+// Calls "draw, scale, copy" for one weight and "draw, scale, add, copy" for another one: which of the two one program lacks, values tell.
+TEST(CommonSequence, OfSeveralAsLongTheOneThatAgreesIsTaken) {
+  EXPECT_EQ(places("dsac", "dscdsac", 3), (std::vector<size_t>{3, 4, 5, 6}));
+  EXPECT_EQ(places("xyxyz", "xyxyxyz", 0), (std::vector<size_t>{0, 1, 2, 3, 6}));
+  EXPECT_EQ(places("xyxyz", "xyxyxyz", 2), (std::vector<size_t>{2, 3, 4, 5, 6}));
+  // The other way round.
+  auto found = common_sequence(letters("dscdsac"), letters("dsac"), 100);
+  ASSERT_TRUE(found);
+  prefer_agreement(letters("dscdsac"), letters("dsac"), *found, [](size_t a, size_t b) { return a == b + 3; });
+  EXPECT_EQ(found->front().first, 3U);
+}
+
 }  // namespace
 }  // namespace tensortap

@@ -51,6 +51,7 @@ void DumpComparison::count(const ComparedValue& value) {
   const ComparisonSummary::Place place{value.row_a, value.row_b, value.error, at, value.growth()};
   if (given) {
     if (summary_.first_given.row_b == kNoRow) summary_.first_given = place;
+    if (value.judgement.finding != Finding::kNone && !summary_.given_culprit) summary_.given_culprit = value;
     return;
   }
   if (std::isfinite(value.error)) summary_.largest_error = std::max(summary_.largest_error, value.error);

@@ -60,6 +60,10 @@ std::string_view explanation(Finding finding) {
 
 std::string finding_text(const DumpComparison& comparison, const ComparedValue& value) {
   const Judgement& judgement = value.judgement;
+  if (comparison.table_b().at(comparison.table_b().value_of(value.row_b)).given) {
+    const std::string_view nothing = ", an input or a weight, though nothing that is made of it is out";
+    return concat(value_text(comparison, value.row_b), ": relative L2 ", three_digits(value.error), nothing);
+  }
   const std::string what = judgement.finding == Finding::kOtherSize ? value.reason : concat("relative L2 ", three_digits(value.error));
   return concat(value_text(comparison, value.row_b), ": ", what, ", ", inputs_text(comparison, value), explanation(judgement.finding));
 }

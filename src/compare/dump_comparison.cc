@@ -41,6 +41,31 @@ size_t shared_identities(const PairingKeys& one, const std::unordered_set<std::s
   return shared;
 }
 
+// What the op behind a row read, and what these show or move.
+std::vector<uint32_t> read_and_shown(const ValueTable& table, uint32_t row) {
+  constexpr size_t kMostShown = 32;
+  std::vector<uint32_t> rows = table.inputs_of(row);
+  for (size_t i = 0; i < rows.size() && rows.size() < kMostShown; ++i) {
+    if (rows[i] == kNoRow || !PairingKeys::hands_on(op_of(table.dump(), table.dump().rows()[rows[i]]))) continue;
+    const std::vector<uint32_t> before = table.inputs_of(rows[i]);
+    rows.insert(rows.end(), before.begin(), before.end());
+  }
+  return rows;
+}
+
+// Whether the two read values that stand beside others alone: of a step in which one program makes fewer calls of one name, they are no
+// pair. `partners` are the rows of A by row of B.
+bool read_others(const ValueTable& a, uint32_t row_a, const ValueTable& b, uint32_t row_b, const std::vector<uint32_t>& partners) {
+  const std::vector<uint32_t> of_a = read_and_shown(a, row_a);
+  bool any = false;
+  for (const uint32_t row : read_and_shown(b, row_b)) {
+    if (row == kNoRow || partners[row] == kNoRow) continue;
+    if (std::ranges::find(of_a, partners[row]) != of_a.end()) return false;
+    any = true;
+  }
+  return any;
+}
+
 }  // namespace
 
 std::string_view birth_name(Birth birth) {
@@ -197,6 +222,7 @@ void DumpComparison::run(const std::function<void(const ComparedValue&)>& visit)
     if (is_outside(value.verdict) || value.judgement.finding == Finding::kOtherSize) out_pairs_[value.pair] = true;
     visit(value);
   }
+  if (!summary_.culprit) summary_.culprit = summary_.given_culprit;
   doubt(unpaired_a_, summary_.absent_a, what_leads_to(keys_a_, pairing_.pair_of_a, out_pairs_), keys_a_);
   doubt(unpaired_b_, summary_.absent_b, what_leads_to(keys_b_, pairing_.pair_of_b, out_pairs_), keys_b_);
   if (!summary_.other_shape && summary_.culprit) {
@@ -220,7 +246,10 @@ ComparedValue DumpComparison::compare(uint32_t row_b) {
   if (other_size) difference.data = compare_last_place(a_.dump(), value.row_a, b_.dump(), row_b, value.rule);
   if (other_size && !difference.data) {
     value.reason = concat(of_a.numel, " elements of A against ", of_b.numel, " of B");
-    value.judgement = judge_->note({value.row_a, row_b, 0, 0, false}, std::numeric_limits<double>::infinity(), Finding::kOtherSize);
+    const LocalJudge::Pair rows{value.row_a, row_b, 0, 0, false};
+    const bool is_other = is_position(value) || (first_rows_[value.pair] != row_b && read_others(a_, value.row_a, b_, row_b, partner_));
+    value.judgement =
+        is_other ? judge_->note(rows, 0, Finding::kNone) : judge_->note(rows, std::numeric_limits<double>::infinity(), Finding::kOtherSize);
     return value;
   }
   const QuantisedValue& quantised_a = quantised_[value.pair].first;
@@ -262,13 +291,33 @@ void DumpComparison::judge(ComparedValue& value) {
   // Where nothing but near values made a pair, a small difference rather says that it is none.
   const PairRule rule = pairing_.pairs[value.pair].rule;
   const bool by_values = (rule == PairRule::kContent || rule == PairRule::kStatistics) && value.error <= kNearlyEqual;
+  const bool no_finding = noise || by_values || (!is_alike(value.verdict) && is_position(value));
   value.judgement =
-      judge_->judge({value.row_a, value.row_b, value.basis.relative_l2, tolerances_[value.pair].unit / 8, noise || by_values}, *value.data);
+      judge_->judge({value.row_a, value.row_b, value.basis.relative_l2, tolerances_[value.pair].unit / 8, no_finding}, *value.data);
   if (noise || is_alike(value.verdict)) return;
   const Judgement& judgement = value.judgement;
   const bool is_out = judgement.finding != Finding::kNone || (judgement.follows && value.verdict == Verdict::kDifferent);
   value.basis.relative_l2 = judgement.allowed;
   if (value.verdict != Verdict::kNonFinite || judgement.never_read) value.verdict = is_out ? Verdict::kDifferent : Verdict::kTolerated;
+}
+
+// Whether a value tells where the last place of a larger one stands, as a number of tokens in a cache, or numbers that are counted up:
+// all that reads it made that place, and it is the same.
+bool DumpComparison::is_position(const ComparedValue& value) const {
+  const RecordRow& of_b = b_.dump().rows()[value.row_b];
+  const ValueId id = b_.value_of(value.row_b);
+  const bool is_number = b_.at(id).given && of_b.numel == 1 && a_.dump().rows()[value.row_a].numel == 1;
+  if ((!is_number && !keys_b_.is_constant(id)) || keys_b_.readers(id).empty()) return false;
+  return std::ranges::all_of(keys_b_.readers(id), [&](const PairingKeys::Reader& reader) {
+    const std::vector<uint32_t>& rows = b_.at(reader.value).rows;
+    const auto row = std::ranges::find_if(rows, [&](uint32_t one) {
+      const RecordRow& read = b_.dump().rows()[one];
+      return read.step == of_b.step && read.sequence > of_b.sequence && partner_[one] != kNoRow;
+    });
+    if (row == rows.end() || a_.dump().rows()[partner_[*row]].numel == b_.dump().rows()[*row].numel) return false;
+    const std::optional<Difference> place = compare_last_place(a_.dump(), partner_[*row], b_.dump(), *row, value.rule);
+    return place && place->differing == 0;
+  });
 }
 
 void DumpComparison::judge_statistics(ComparedValue& value) {

@@ -103,9 +103,11 @@ struct ComparisonSummary {
   Place first;                                 // the first that differs
   Place first_outside;                         // the first that is outside of the tolerance
   Place first_given;                           // the first weight or input that differs
-  // The first value that has a finding while nothing that it is made of has one. Values that only grew count where there is no other.
+  // The first value that has a finding while nothing that it is made of has one. Values that only grew count where there is no other;
+  // where there is none at all, the first weight or input that has a finding: it changed nothing.
   std::optional<ComparedValue> culprit;
-  std::vector<ComparedValue> further;  // the next of them that have a finding, at most kMostFurther
+  std::optional<ComparedValue> given_culprit;  // the latter, whatever else there is
+  std::vector<ComparedValue> further;          // the next of them that have a finding, at most kMostFurther
   std::optional<OtherShape> other_shape;
   uint64_t roots = 0;       // values that ops made, that have a finding while nothing that they are made of has one
   std::vector<Place> born;  // ops whose own difference it is, the first record of each
@@ -194,6 +196,7 @@ class DumpComparison {
   void count_not_comparable(const ComparedValue& value);
   void count_birth(const ComparedValue& value, const ComparisonSummary::Place& place);
   void count_finding(const ComparedValue& value);
+  [[nodiscard]] bool is_position(const ComparedValue& value) const;
 
   ComparisonOptions options_;
   ChosenSteps steps_;

@@ -10,41 +10,53 @@
 #include "compare/dead_rows.h"
 #include "compare/memory_addresses.h"
 #include "compare/pairing_keys.h"
-#include "compare/quantised_programs.h"
 #include "compare/region.h"
+#include "compare/row_types.h"
 #include "compare/sum_terms.h"
 #include "compare/systematic_difference.h"
 #include "compare/tolerance_model.h"
 #include "compare/usual_step.h"
 #include "compare/value_judge.h"
-#include "tensor/number_formats.h"
 
 namespace tensortap {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 // Measured over sound pairs of real models, whatever the depth: an op adds at most 2.07 steps of its type, and enlarges the error that it
-// reads 4.4 times; softmax and the statistics of norms enlarge it 5.3 times. Batch norms add more, by the size of the batch.
+// reads 4.4 times; softmax and the statistics of norms enlarge it 5.3 times.
 constexpr double kOwnSteps = 2;
 constexpr double kGrowth = 4;
 constexpr double kSteepGrowth = 8;
-constexpr uint32_t kMostGap = 4;
 constexpr double kNotJudged = 0.25;  // behind values that are this far apart nothing can be said
 constexpr double kUnlike = 0.75;     // values of two programs of which one computes with codes have little in common
 constexpr double kSlack = 1.2;       // of bounds that hold for exact numbers
 constexpr double kCodesSlack = 1.02;
 constexpr double kFarInteger = 0.3;
-constexpr double kSaturated = 0.1;     // relative L2 that a quantiser may lose,
-constexpr double kMostClipped = 0.01;  // and the share of elements that its codes need not reach
 constexpr double kMostRoundings = 32;  // of 16 bits, however deep
 constexpr double kCoarse = 0x1p-10;    // types of 16 bits and fewer
+constexpr uint64_t kLeastShared = 16;  // elements that are not equal by chance
 
-bool is_real(const RecordRow& row) {
-  const DTypeKind kind = dtype_info(static_cast<DType>(row.dtype)).kind;
-  return kind == DTypeKind::kFloat || kind == DTypeKind::kComplex;
+// Whether a normalisation measures its batch.
+bool trains(const OpInfo& op) {
+  constexpr auto kSettings = std::to_array<std::string_view>({"\"training\":true", "\"train\":true", "\"training_mode\":1"});
+  return std::ranges::any_of(kSettings, [&op](std::string_view setting) { return op.attributes.find(setting) != std::string::npos; });
 }
 
-double step_of_type(const RecordRow& row) { return unit_roundoff(static_cast<DType>(row.dtype)); }
+// How many times a single rounding a norm may add: it rounds a mean, a deviation and what is made of both. The statistics of a batch are
+// sums of many numbers, which kernels add in other orders. Types of 16 bits are added in float32.
+double roundings_of(const OpKind& kind, const OpInfo& op, const RecordRow& output, const std::vector<TensorNorm>& inputs) {
+  constexpr double kOfNorm = 2;
+  constexpr double kMostOfBatch = 16;
+  constexpr double kTermsOfOne = 64;  // that a rounding of the type covers
+  if (!kind.is_norm || step_of_type(output) >= kCoarse) return 1;
+  if (PairingKeys::family(op) != "batch norm" || !trains(op)) return kOfNorm;
+  const Shape shape = output.desc().shape;
+  const int64_t channels = output.slot_index > 0 || shape.rank() < 2 ? static_cast<int64_t>(output.numel) : shape[1];
+  uint64_t read = 1;
+  for (const TensorNorm& input : inputs) read = std::max(read, input.numel);
+  const double terms = static_cast<double>(read) / static_cast<double>(std::max<int64_t>(channels, 1));
+  return std::clamp(std::sqrt(terms / kTermsOfOne), kOfNorm, kMostOfBatch);
+}
 
 double distance_of(const Difference& difference) {
   return difference.l2_b > 0 ? difference.relative_l2 * difference.l2_b
@@ -105,81 +117,6 @@ bool LocalJudge::is_never_read(const Pair& pair) {
   return dead_->first[pair.row_a] || dead_->second[pair.row_b];
 }
 
-void LocalJudge::look_at_loss(bool of_a, uint32_t row, Way& way) {
-  const QuantisingLoss& loss = (of_a ? losses_a_ : losses_b_).of(row);
-  way.loss = std::max(way.loss, loss.all);
-  if (loss.wanted <= kSaturated || loss.clipped <= kMostClipped || loss.clipped <= way.clipped.share) return;
-  way.clipped = {row, of_a, loss.clipped};
-}
-
-void LocalJudge::note_codes(int bits, Way& way) {
-  if (bits == 0) return;
-  way.quantises = true;
-  way.step = std::max(way.step, step_of_codes(bits));
-}
-
-double LocalJudge::look_between(bool of_a, std::span<const uint32_t> rows, Way& way) {
-  const ValueTable& table = of_a ? a_ : b_;
-  double made = 0;
-  for (const uint32_t number : rows) {
-    const RecordRow& row = table.dump().rows()[number];
-    const ValueId id = table.value_of(number);
-    if (id != kNoValue && table.at(id).given) {
-      if (row.numel > 1) way.step = std::max(way.step, (of_a ? precision_a_ : precision_b_).step_of(number));
-      note_codes(bits_of_codes(table, id), way);
-      continue;
-    }
-    made = std::max(made, step_of_type(row));
-    if (id != kNoValue) note_codes(bits_of_codes(table, id), way);
-    note_codes((of_a ? kinds_a_ : kinds_b_).of(row.op, op_of(table.dump(), row)).code_bits, way);
-    look_at_loss(of_a, number, way);
-  }
-  way.step = std::max(way.step, made);
-  return made;
-}
-
-LocalJudge::Way LocalJudge::way_of(const Pair& pair) {
-  Way way{way_between(a_, partners_a_, pair.row_a), way_between(b_, partners_b_, pair.row_b)};
-  const RecordRow& of_a = a_.dump().rows()[pair.row_a];
-  const RecordRow& of_b = b_.dump().rows()[pair.row_b];
-  way.made_a = std::max(step_of_type(of_a), look_between(true, way.a.between, way));
-  way.made_b = std::max(step_of_type(of_b), look_between(false, way.b.between, way));
-  way.step = std::max({way.step, way.made_a, way.made_b});
-  note_codes(kinds_a_.of(of_a.op, op_of(a_.dump(), of_a)).code_bits, way);
-  note_codes(kinds_b_.of(of_b.op, op_of(b_.dump(), of_b)).code_bits, way);
-  // The pair itself may be a number behind codes beside one that was never quantised.
-  const bool codes_a = op_of(a_.dump(), of_a).type == "DequantizeLinear";
-  const bool codes_b = op_of(b_.dump(), of_b).type == "DequantizeLinear";
-  if (codes_a != codes_b) look_at_loss(codes_a, codes_a ? pair.row_a : pair.row_b, way);
-  look_into_modules(way);
-  return way;
-}
-
-// Of the module behind a row whose ops were not recorded: they have no partners.
-uint32_t LocalJudge::rounding_ops_in(uint32_t row_b) const {
-  if (!ops_in_modules_) return 0;
-  const OpId passed_by = b_.passed_by(row_b);
-  const uint32_t ops =
-      ops_in_modules_->in(passed_by == kNoOp ? op_of(b_.dump(), b_.dump().rows()[row_b]) : b_.dump().ops()[passed_by], kMostGap);
-  return ops > 1 ? ops : 0;  // one op is the pair itself
-}
-
-uint32_t LocalJudge::gap_of(const Pair& pair, const Way& way) {
-  const uint32_t between = std::max(rounding_ops(a_, way.a.between, kinds_a_), rounding_ops(b_, way.b.between, kinds_b_));
-  return std::min(between, kMostGap) + rounding_ops_in(pair.row_b);
-}
-
-// Modules whose ops were not recorded may compute in the type that they read, whatever they return.
-void LocalJudge::look_into_modules(Way& way) const {
-  if (!ops_in_modules_) return;
-  for (const bool of_a : {true, false}) {
-    const DumpIndex& dump = (of_a ? a_ : b_).dump();
-    for (const uint32_t row : (of_a ? way.a : way.b).inputs) {
-      if (is_real(dump.rows()[row])) way.step = std::max(way.step, step_of_type(dump.rows()[row]));
-    }
-  }
-}
-
 LocalJudge::Inputs LocalJudge::inputs_of(const Way& way) const {
   Inputs inputs;
   for (const uint32_t row : way.b.inputs) {
@@ -217,14 +154,10 @@ void LocalJudge::judge_given(const Pair& pair, const Difference& difference, Jud
   }
 }
 
-double LocalJudge::own_steps(const OpKind& kind, const RecordRow& row, const Inputs& inputs, double step) const {
-  return allow_ * (step < kCoarse ? std::max(kOwnSteps, steps_of_batch_statistics(kind, row, inputs.norms)) : kOwnSteps);
-}
-
 // What an op of a kind may add to the error that it reads, relative L2.
-double LocalJudge::allowed_by(const OpKind& kind, const RecordRow& row, double step, double spread, const Inputs& inputs, double in) const {
-  const double own = own_steps(kind, row, inputs, step) * step * spread;
-  const bool steep = kind.is_softmax || ((kind.is_norm || kind.is_gradient) && row.slot_index > 0);
+double LocalJudge::allowed_by(const OpKind& kind, bool further_output, double step, double spread, const Inputs& inputs, double in) const {
+  const double own = allow_ * kOwnSteps * step * spread;
+  const bool steep = kind.is_softmax || ((kind.is_norm || kind.is_gradient) && further_output);
   double allowed = in < kNotJudged ? own + allow_ * (steep ? kSteepGrowth : kGrowth) * spread * in : kInf;
   if (kind.is_exp) allowed = std::max(allowed, own + kSlack * inputs.max_abs);
   return allowed;
@@ -233,36 +166,44 @@ double LocalJudge::allowed_by(const OpKind& kind, const RecordRow& row, double s
 void LocalJudge::judge_made(const Pair& pair, const Difference& difference, Judgement& judgement) {
   const RecordRow& of_a = a_.dump().rows()[pair.row_a];
   const RecordRow& of_b = b_.dump().rows()[pair.row_b];
-  const OpKind& kind = kinds_b_.of(of_b.op, op_of(b_.dump(), of_b));
+  const OpKind& kind = kind_of(false, pair.row_b);
   Made made{.way = way_of(pair), .inputs = {}, .kind = kind, .whole = !is_real(of_a) && !is_real(of_b)};
   const Inputs& inputs = made.inputs = inputs_of(made.way);
   const bool complete = made.way.a.complete && made.way.b.complete && !made.way.b.inputs.empty();
   judgement.follows = inputs.out;
   judgement.in = std::max(inputs.level, made.way.loss);
   judgement.from = inputs.from;
-  judgement.step = made.way.step;
   judgement.gap = gap_of(pair, made.way);
+  if (complete && judgement.in == 0 && quantises(pair)) shared_codes_.note_difference();
+  judgement.step = shared_codes_.step({.type = made.way.step,
+                                       .codes = made.way.codes,
+                                       .both = made.way.codes_in_a && made.way.codes_in_b,
+                                       .exact = judgement.in == 0 && judgement.gap == 0,
+                                       .in = judgement.in,
+                                       .numel = of_b.numel});
   judgement.clipped = made.way.clipped;
   const double error = difference.relative_l2;
   const double spread = std::sqrt(1 + static_cast<double>(judgement.gap));
-  judgement.allowed = allowed_by(kind, of_b, judgement.step, spread, inputs, judgement.in);
+  const double roundings = roundings_of(kind, op_of(b_.dump(), of_b), of_b, inputs.norms);
+  judgement.allowed = allowed_by(kind, of_b.slot_index > 0, roundings * judgement.step, spread, inputs, judgement.in);
   // Codes may lose much over many ops, but not most of a value.
-  if (made.way.quantises && !inputs.zeros && !inputs.out) judgement.allowed = std::min(judgement.allowed, kUnlike);
+  if (made.way.quantises() && !inputs.zeros && !inputs.out) judgement.allowed = std::min(judgement.allowed, kUnlike);
   // Where an input is unknown, the depth alone limits the error.
   if (!complete) judgement.allowed = std::max(judgement.allowed, pair.model);
   // The terms of rows that were not compared do not count.
   const double share = static_cast<double>(difference.numel) / static_cast<double>(std::max<uint64_t>(of_b.numel, 1));
   const double scale = judgement.gap == 0 ? norm_of_terms(kind, of_b, inputs.norms) * std::sqrt(std::min(share, 1.0)) : 0;
   judgement.held = scale > 0 ? std::min(error, distance_of(difference) / std::max(difference.l2_b, scale)) : error;
-  const bool hidden = kind.overlays && judgement.in > error;
+  // What shows the sum with a mask hides the error of the other term as the sum does.
+  const bool hidden = (kind.overlays || PairingKeys::hands_on(op_of(b_.dump(), of_b))) && judgement.in > error;
   judgement.level = made.whole || hidden ? judgement.in : std::min(error, 1.0);
-  made.own = own_steps(kind, of_b, inputs, judgement.step) * judgement.step * spread;
+  made.own = allow_ * kOwnSteps * roundings * judgement.step * spread;
   made.contracted = kind.contracts && distance_of(difference) <= kSlack * inputs.distance + made.own * difference.l2_b;
   const bool is_sum = scale > 0 && judgement.held <= judgement.allowed;
   made.zero = inputs.zeros || ((is_sum || made.contracted) && error > judgement.allowed);
   facts_[pair.row_b].zero = made.zero;
   facts_[pair.row_b].step = static_cast<float>(std::max({judgement.step, inputs.step, made.way.loss}));
-  made.usual = usual_step_ > 0 ? allowed_by(kind, of_b, usual_step_, spread, inputs, judgement.in) : kInf;
+  made.usual = usual_step_ > 0 ? allowed_by(kind, of_b.slot_index > 0, roundings * usual_step_, spread, inputs, judgement.in) : kInf;
   made.complete = complete;
   judgement.finding = finding_of(pair, difference, made, judgement);
   judgement.between_a = std::move(made.way.a.between);
@@ -314,17 +255,17 @@ Finding LocalJudge::small_finding_of(const Pair& pair, const Difference& differe
   const bool alone = made.complete && judgement.in == 0 && judgement.gap == 0 && of_a.dtype == of_b.dtype && op_a.originals.size() < 2 &&
                      op_b.originals.size() < 2 && made.way.a.between.empty() && made.way.b.between.empty();
   if (alone && made.kind.moves) return Finding::kMoved;
-  if (alone && !made.whole && !made.way.quantises && op_a.type == op_b.type && made.way.step >= kCoarse && is_systematic(difference)) {
+  if (alone && !made.whole && !made.way.quantises() && op_a.type == op_b.type && made.way.step >= kCoarse && is_systematic(difference)) {
     return Finding::kSystematic;
   }
   const bool detour = made.way.made_a != made.way.made_b && std::min(made.way.made_a, made.way.made_b) <= usual_step_;
   const double coarser = std::max(made.way.made_a, made.way.made_b);
-  if (detour && made.complete && !made.way.quantises && coarser > usual_step_ && judgement.in < coarser / 8 &&
+  if (detour && made.complete && !made.way.quantises() && coarser > usual_step_ && judgement.in < coarser / 8 &&
       judgement.held > made.usual) {
     return Finding::kType;
   }
   const double step = std::max(pair.step, double{facts_[pair.row_b].step});
-  if (made.zero || made.whole || made.way.quantises || pair.step == 0 || !std::isfinite(judgement.allowed)) return Finding::kNone;
+  if (made.zero || made.whole || made.way.quantises() || pair.step == 0 || !std::isfinite(judgement.allowed)) return Finding::kNone;
   const double depth = pair.model / pair.step * step;
   const double most = step >= kCoarse ? std::min(depth, kMostRoundings * step) : depth;
   return difference.relative_l2 > allow_ * most ? Finding::kGrown : Finding::kNone;
@@ -332,6 +273,7 @@ Finding LocalJudge::small_finding_of(const Pair& pair, const Difference& differe
 
 Judgement LocalJudge::judge(const Pair& pair, const Difference& difference) {
   Judgement judgement;
+  if (difference.differing == 0 && difference.numel >= kLeastShared && quantises(pair)) shared_codes_.note_equal();
   if (difference.differing > 0) {
     if (is_never_read(pair)) {
       judgement.never_read = true;

@@ -21,6 +21,7 @@
 #include "compare/pairing_keys.h"
 #include "compare/quantising_loss.h"
 #include "compare/row_precision.h"
+#include "compare/shared_codes.h"
 #include "compare/sum_terms.h"
 #include "compare/value_table.h"
 #include "compare/way_between.h"
@@ -97,9 +98,12 @@ class LocalJudge {
     double step = 0;
     double made_a = 0;  // of what ops of A made on it
     double made_b = 0;
-    bool quantises = false;
+    double codes = 0;  // step of the coarsest codes on it, 0 without codes
+    bool codes_in_a = false;
+    bool codes_in_b = false;
     double loss = 0;  // of quantising and back, within one dump
     Judgement::Clipped clipped{};
+    [[nodiscard]] bool quantises() const { return codes > 0; }
   };
   // The inputs of a value of B.
   struct Inputs {
@@ -138,13 +142,13 @@ class LocalJudge {
   };
 
   [[nodiscard]] Way way_of(const Pair& pair);
-  static void note_codes(int bits, Way& way);
+  static void note_codes(bool of_a, int bits, Way& way);
+  const OpKind& kind_of(bool of_a, uint32_t row);
+  [[nodiscard]] bool quantises(const Pair& pair);
   // Returns the step of the coarsest type that ops made.
   double look_between(bool of_a, std::span<const uint32_t> rows, Way& way);
   void look_at_loss(bool of_a, uint32_t row, Way& way);
-  // Statistics of types of 16 bits are added in float32.
-  [[nodiscard]] double own_steps(const OpKind& kind, const RecordRow& row, const Inputs& inputs, double step) const;
-  [[nodiscard]] double allowed_by(const OpKind& kind, const RecordRow& row, double step, double spread, const Inputs& inputs,
+  [[nodiscard]] double allowed_by(const OpKind& kind, bool further_output, double step, double spread, const Inputs& inputs,
                                   double in) const;
   [[nodiscard]] Finding finding_of(const Pair& pair, const Difference& difference, const Made& made, Judgement& judgement);
   [[nodiscard]] Finding small_finding_of(const Pair& pair, const Difference& difference, const Made& made,
@@ -174,7 +178,8 @@ class LocalJudge {
   RowPrecision precision_b_;
   QuantisingLosses losses_a_;
   QuantisingLosses losses_b_;
-  std::optional<OpsInModules> ops_in_modules_;                           // of B, where the records of both dumps are of modules alone
+  std::optional<OpsInModules> ops_in_modules_;  // of B, where the records of both dumps are of modules alone
+  SharedCodes shared_codes_;
   double usual_step_ = 0;                                                // of both programs; 0 where they differ
   std::vector<Facts> facts_;                                             // by row of B
   std::optional<std::pair<std::vector<bool>, std::vector<bool>>> dead_;  // of A and of B, once something differs

@@ -284,5 +284,116 @@ TEST(LocalJudge, TellsAFactorFromRoundingInTypesOf16Bits) {
   }
 }
 
+// A setting that rounding takes away, as a decay of the weights in bfloat16.
+TEST(LocalJudge, NamesAWeightThatDiffersThoughNothingMadeOfItDoes) {
+  Program a;
+  Program b;
+  a.set_data(1, scaled(numbers(kCount, 2), 1.01F));
+  for (Program* program : {&a, &b}) program->makes("round", "Round", {1}, numbers(kCount, 7));
+  const Judged judged(a, b);
+  EXPECT_TRUE(judged.comparison->summary().outside());
+  EXPECT_EQ(judged.summary().at("culprit").at("b"), "w:out0");
+  EXPECT_EQ(judged.summary().at("culprit").at("text"),
+            "w:out0 (Initializer): relative L2 0.01, an input or a weight, though nothing that is made of it is out");
+}
+
+TEST(LocalJudge, ProgramsThatShareCodesLoseNothingByThem) {
+  for (const bool shared : {true, false}) {
+    Program a;
+    Program b;
+    for (Program* program : {&a, &b}) {
+      const bool of_a = program == &a;
+      program->makes("first", "MatMulNBits", {0, 1}, scaled(numbers(kCount, 6), of_a && !shared ? 1.02F : 1));
+      program->makes("second", "MatMulNBits", {0, 1}, scaled(numbers(kCount, 7), of_a ? 1.03F : 1));
+    }
+    EXPECT_EQ(Judged(a, b).roots, shared ? Roots({{"second:out0", "value"}}) : Roots());
+  }
+}
+
+// The largest number below 0 of a type hides all of what it is added to.
+TEST(LocalJudge, WhatShowsAMaskedSumHidesTheErrorOfTheOtherTermToo) {
+  for (const auto& [error, is_out] : {std::pair(6 * 0x1p-23F, false), std::pair(60 * 0x1p-23F, true)}) {
+    Program a;
+    Program b;
+    for (Program* program : {&a, &b}) {
+      const float factor = program == &a ? 1 : 0;
+      const std::vector<float> scores = scaled(numbers(kCount, 6), 1 + factor * 0x1p-23F);
+      std::vector<float> masked = scores;
+      for (size_t i = 0; i < kCount / 2; ++i) masked[i] = -3e38F;
+      program->makes("scores", "Sqrt", {0}, scores);
+      program->makes("sum", "Add", {2, 1}, masked);
+      program->makes("cast", "Cast", {3}, masked);
+      program->makes("share", "Softmax", {4}, scaled(numbers(kCount, 9), 1 + factor * error));
+    }
+    EXPECT_EQ(Judged(a, b).roots, is_out ? Roots({{"share:out0", "value"}}) : Roots());
+  }
+}
+
+// Two implementations that name nothing alike, and whose results are too far apart to be known by their values.
+TEST(LocalJudge, NamesTheOnlyOpOfAKindThatReadsTheSameWhereResultsHaveNoPartner) {
+  for (const bool twice : {false, true}) {
+    Program a;
+    Program b;
+    for (Program* program : {&a, &b}) {
+      const bool of_a = program == &a;
+      program->makes("neg", "Neg", {0}, numbers(kCount, 5));
+      program->makes(of_a ? "view" : "reshape", of_a ? "view" : "Reshape", {2}, numbers(kCount, 5));
+      program->makes(of_a ? "a" : "b", "scaled_dot_product_attention", {of_a ? 3U : 2U}, numbers(kCount, of_a ? 8 : 9));
+      if (twice) program->makes(of_a ? "a2" : "b2", "scaled_dot_product_attention", {2}, numbers(kCount, of_a ? 10 : 11));
+    }
+    const Judged judged(a, b);
+    EXPECT_EQ(judged.roots, twice ? Roots() : Roots({{"b:out0", "value"}}));
+    EXPECT_EQ(judged.comparison->summary().has_open_ends(), twice);
+  }
+}
+
+// Only one program asks whether its positions are packed.
+TEST(LocalJudge, ATruthValueThatDecidesWhatIsCalledNextIsNoResult) {
+  for (const bool is_decision : {true, false}) {
+    Program a;
+    Program b;
+    for (Program* program : {&a, &b}) {
+      program->makes("neg", "neg", {0}, numbers(kCount, 5));
+      program->makes("sqrt", "sqrt", {2}, numbers(kCount, 6));
+    }
+    b.makes("difference", "sub", {0}, numbers(kCount / 2, 7));
+    const OpId all = b.op("all", "all", {4});
+    const size_t row = b.gives(all, {1.0F}, Shape({}), {.with_data = !is_decision});
+    if (is_decision) b.all_rows[row].set_desc({DType::kBool, Shape({})});
+    for (Program* program : {&a, &b}) {
+      for (OpId id = 2; id < program->all_ops.size(); ++id) program->at(id).domain = "aten";
+    }
+    EXPECT_EQ(Judged(a, b).comparison->summary().has_open_ends(), !is_decision);
+  }
+}
+
+TEST(LocalJudge, WholeNumbersAreExactWhereWhatTheyAreMadeOfIsEqual) {
+  Program a;
+  Program b;
+  for (Program* program : {&a, &b}) {
+    const OpId index = program->op("index", "ArgMax", {0});
+    const size_t row = program->gives(index, numbers(kCount, 5));
+    program->all_rows[row].set_desc({DType::kInt32, Shape({static_cast<int64_t>(kCount)})});
+    std::vector<int32_t> places(kCount, 100);
+    places[7] += program == &a ? 1 : 0;
+    program->set_data(row, places);
+  }
+  EXPECT_EQ(Judged(a, b).roots, (Roots{{"index:out0", "integers"}}));
+}
+
+TEST(LocalJudge, AnErrorThatGrowsOverManyOpsIsOneOfTheWhole) {
+  Program a;
+  Program b;
+  for (Program* program : {&a, &b}) {
+    float error = program == &a ? 0x1p-23F : 0;
+    for (uint32_t i = 0; i < 8; ++i, error *= 3.5F) {
+      program->makes("op" + std::to_string(i), "Sqrt", {i == 0 ? 0 : i + 1}, scaled(numbers(kCount, 6 + i), 1 + error));
+    }
+  }
+  const Judged judged(a, b);
+  ASSERT_EQ(judged.roots.size(), 1U);
+  EXPECT_EQ(judged.roots.begin()->second, "grown");
+}
+
 }  // namespace
 }  // namespace tensortap

@@ -23,6 +23,9 @@ constexpr auto kContracting =
     std::to_array<std::string_view>({"atan", "cos", "erf", "gelu", "hardsigmoid", "sigmoid", "silu", "sin", "softplus", "tanh"});
 constexpr auto kSoftmaxes = std::to_array<std::string_view>({"logsoftmax", "softmax"});
 constexpr auto kNorms = std::to_array<std::string_view>({"batch norm", "layer norm", "nativegroupnorm"});
+constexpr auto kDefining =
+    std::to_array<std::string_view>({"attention", "batch norm", "conv", "groupqueryattention", "gru", "layer norm", "linear", "logsoftmax",
+                                     "lstm", "multiheadattention", "nativegroupnorm", "rmsnorm", "softmax"});
 constexpr auto kGradientKinds =
     std::to_array<std::string_view>({"batch norm gradient", "convolutionbackward", "nativegroupnormbackward", "nativelayernormbackward"});
 
@@ -67,9 +70,9 @@ OpKind op_kind_of(const OpInfo& op) {
           .is_exp = family == "exp",
           .is_softmax = is_listed(kSoftmaxes, family),
           .is_norm = is_listed(kNorms, family),
-          .is_batch_norm = family == "batch norm",
           .is_gradient = is_listed(kGradientKinds, family),
           .quantises = code_bits > 0,
+          .defines = is_listed(kDefining, family) || family.starts_with("scaleddotproduct"),
           .code_bits = code_bits};
 }
 

@@ -13,18 +13,18 @@
 namespace tensortap {
 
 struct OpKind {
-  bool moves = false;       // returns elements that it read, or the same with another sign or a bound: it does not round
-  bool sums = false;        // adds what it read: large terms may leave a small sum
-  bool averages = false;    // a mean of what it read
-  bool multiplies = false;  // a product of two tensors, summed
-  bool overlays = false;    // a small error of one input may be hidden by a large other input
-  bool contracts = false;   // never enlarges the distance of two inputs
-  bool is_exp = false;      // enlarges the relative error by the size of the exponent
-  bool is_softmax = false;  // the same, of its largest element
-  bool is_norm = false;     // its further outputs are the mean and the deviation
-  bool is_batch_norm = false;
+  bool moves = false;        // returns elements that it read, or the same with another sign or a bound: it does not round
+  bool sums = false;         // adds what it read: large terms may leave a small sum
+  bool averages = false;     // a mean of what it read
+  bool multiplies = false;   // a product of two tensors, summed
+  bool overlays = false;     // a small error of one input may be hidden by a large other input
+  bool contracts = false;    // never enlarges the distance of two inputs
+  bool is_exp = false;       // enlarges the relative error by the size of the exponent
+  bool is_softmax = false;   // the same, of its largest element
+  bool is_norm = false;      // its further outputs are the mean and the deviation
   bool is_gradient = false;  // of a norm or convolution: its further outputs are sums over the batch
   bool quantises = false;    // its outputs have the steps of a quantised type
+  bool defines = false;      // what a network is built of: there is one way to compute it from what it reads
   int code_bits = 0;         // of that type, 0 where it does not quantise
 };
 

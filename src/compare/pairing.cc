@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "compare/neighbour_keys.h"
 #include "compare/op_kinds.h"
+#include "compare/open_makers.h"
 #include "compare/quantised_programs.h"
 #include "compare/sequence_pairs.h"
 #include "compare/tolerance_model.h"
@@ -52,6 +53,7 @@ class Pairer {
     is_strict_ = false;
     by_place();
     by_last_node();
+    for (const auto& [a, b] : open_makers(a_, pairing_.pair_of_a, b_, pairing_.pair_of_b)) propose(PairRule::kTopology, a, b, Trust::kName);
     return std::move(pairing_);
   }
 

@@ -30,6 +30,7 @@ constexpr std::array<std::string_view, 29> kHandsOn = {
 constexpr char kSeparator = '\x1f';
 constexpr uint64_t kLeastContent = 5;      // elements
 constexpr uint64_t kLeastStatistics = 16;  // elements
+constexpr size_t kFurtherSteps = 2;        // where an op may read what another one made in the step before
 
 template <class... Parts>
 std::string key_of(const Parts&... parts) {
@@ -210,7 +211,9 @@ void PairingKeys::find_later_readers() {
   for (ValueId id = 0; id < table_.values().size(); ++id) {
     const std::vector<uint32_t>& rows = table_.at(id).rows;
     const auto step_of = [this](uint32_t row) { return table_.dump().rows()[row].step; };
-    for (size_t i = 1; i < rows.size() && step_of(rows[i]) == step_of(rows.front()); ++i) {
+    size_t further = 0;
+    for (size_t i = 1; i < rows.size(); ++i) {
+      if (step_of(rows[i]) != step_of(rows.front()) && ++further > kFurtherSteps) break;
       for (const uint32_t row : table_.inputs_of(rows[i])) {
         const ValueId input = row == kNoRow ? kNoValue : table_.value_of(row);
         // One reader stands once, but for those between whose executions others ran.

@@ -58,7 +58,8 @@ class PairingKeys {
     uint32_t position;
   };
   [[nodiscard]] const std::vector<Reader>& readers(ValueId id) const { return readers_[id]; }
-  // What read a value in further executions within the step of the first: where one op of a program runs several times in it.
+  // What read a value in further executions within the step of the first, and in two after that: where one op of a program runs several
+  // times, or reads what was made in the step before.
   [[nodiscard]] const std::vector<ValueId>& later_readers(ValueId id) const { return later_readers_[id]; }
   // Known without the program's inputs: a weight or a constant, or made of such alone, or of shapes.
   [[nodiscard]] bool is_constant(ValueId id) const { return is_constant_[id]; }

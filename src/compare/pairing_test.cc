@@ -434,7 +434,7 @@ TEST(Pairing, PairsCallsOfProgramsOfWhichOneMakesMore) {
   const Paired more(longer, right);
   const Found found = more.found();
   EXPECT_EQ(found.size(), 5U);
-  EXPECT_EQ(found.at("mul#1") + ", " + found.at("mul#3"), "mul by content, mul#2 by sequence");
+  EXPECT_EQ(found.at("mul#1") + ", " + found.at("mul#3"), "mul by sequence, mul#2 by sequence");
 }
 
 TEST(Pairing, StatisticsAreTakenFromTensorsThatHaveNone) {

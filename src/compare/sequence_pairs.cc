@@ -1,6 +1,7 @@
 #include "compare/sequence_pairs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -67,14 +68,25 @@ class SequencePairer {
     const Sequence in_a = sequence_of(a_.table(), with_size, step_in_b_, [this](ValueId id) { return !beside_a_.contains(id); });
     const StepInB same = [](int64_t step) { return step; };
     const Sequence in_b = sequence_of(b_.table(), with_size, same, [this](ValueId id) { return !beside_b_.contains(id); });
-    const auto common = common_sequence(in_a.second, in_b.second, kMostEdits);
+    auto common = common_sequence(in_a.second, in_b.second, kMostEdits);
     if (!common) return false;
+    prefer_agreement(in_a.second, in_b.second, *common, [&](size_t a, size_t b) { return look_alike(in_a.first[a], in_b.first[b]); });
     for (const auto& [at_a, at_b] : *common) {
       beside_a_.emplace(in_a.first[at_a], in_b.first[at_b]);
       beside_b_.emplace(in_b.first[at_b], in_a.first[at_a]);
       matched_.emplace_back(in_a.first[at_a], in_b.first[at_b]);
     }
     return true;
+  }
+
+  // By the statistics of their first records.
+  [[nodiscard]] bool look_alike(ValueId a, ValueId b) const {
+    constexpr double kAlike = 2e-3;  // relative
+    constexpr uint32_t kNeeded = kStatL2 | kStatAbsMax;
+    const TensorStats& of_a = a_.table().first_row(a).stats;
+    const TensorStats& of_b = b_.table().first_row(b).stats;
+    const auto are_near = [](double one, double other) { return std::abs(one - other) <= kAlike * std::abs(other); };
+    return (of_a.valid & of_b.valid & kNeeded) == kNeeded && are_near(of_a.l2, of_b.l2) && are_near(of_a.absmax, of_b.absmax);
   }
 
   // For each value without a partner, the number of neighbouring values without one, itself included; 0 for the others.

@@ -19,10 +19,6 @@ struct TensorNorm {
 // The norm that the terms of an output have together, from those of what its op read; 0 for what is no sum.
 double norm_of_terms(const OpKind& kind, const RecordRow& output, std::vector<TensorNorm> inputs);
 
-// How many steps of float32 the statistics of a batch norm, and its output, may be out by: some kernels add all elements of a channel one
-// after the other, and the error of n additions grows as the root of n. At most 16; 0 for other ops.
-double steps_of_batch_statistics(const OpKind& kind, const RecordRow& output, const std::vector<TensorNorm>& inputs);
-
 }  // namespace tensortap
 
 #endif  // TENSORTAP_COMPARE_SUM_TERMS_H_

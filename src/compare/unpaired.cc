@@ -48,6 +48,7 @@ class Explainer {
     alone_in_job_ = std::ranges::none_of(other.table().dump().ops(), moves_between_processes);
     find_dead();
     find_ways(pairs);
+    find_decisions();
   }
 
   [[nodiscard]] Unpaired explain(ValueId id) const {
@@ -57,7 +58,7 @@ class Explainer {
     if (of_job || op.inserted_by_runtime || (knows_originals_ && op.originals.empty())) {
       one.why = Absence::kRuntime;
     } else if (!find_implementation(id, one)) {
-      if (mine_.is_constant(id) || is_dead_[id] || PairingKeys::hands_on(op) || is_drawn(op)) {
+      if (mine_.is_constant(id) || is_dead_[id] || decides_[id] || PairingKeys::hands_on(op) || is_drawn(op)) {
         one.why = Absence::kRemoved;
       } else if (!find_module_part(id, one) && !find_inside(id, one)) {
         if (is_extra_output(id) || has_paired_twin(id)) {
@@ -115,6 +116,25 @@ class Explainer {
       any = true;
     }
     return any;
+  }
+
+  // Of programs of calls: what ends in single truth values alone, which no op reads, decides what the program calls next. It is no result
+  // where numbers are results that have partners.
+  void find_decisions() {
+    const ValueTable& table = mine_.table();
+    decides_.assign(table.values().size(), false);
+    const auto is_end = [this](ValueId id) { return mine_.readers(id).empty() && mine_.later_readers(id).empty(); };
+    bool any = false;
+    for (ValueId id = 0; table.is_of_calls() && id < decides_.size() && !any; ++id) {
+      any = pair_of_mine_[id] != Pairing::kNoPair && !table.at(id).given && is_floating(table.dtype(id)) && is_end(id);
+    }
+    for (auto id = static_cast<ValueId>(any ? decides_.size() : 0); id-- > 0;) {
+      const auto decides = [this](ValueId reader) { return decides_[reader]; };
+      const bool is_decision = table.dtype(id) == DType::kBool && table.first_row(id).numel == 1;
+      decides_[id] = is_end(id) ? is_decision
+                                : std::ranges::all_of(mine_.readers(id), decides, &PairingKeys::Reader::value) &&
+                                      std::ranges::all_of(mine_.later_readers(id), decides);
+    }
   }
 
   // Where a value without a partner leads to: the values made of it that have one.
@@ -277,6 +297,7 @@ class Explainer {
   std::vector<ValueId> of_pair_;  // the value of the other dump
   std::unordered_map<std::string_view, std::vector<ValueId>> implemented_;
   std::vector<bool> is_dead_;
+  std::vector<bool> decides_;
   std::vector<Way> ways_;
   bool knows_originals_ = false;
   bool alone_in_job_ = false;  // the other program runs in one process

@@ -33,7 +33,7 @@ class Mover:
         self.numpy = numpy
         self.random = numpy.random.default_rng(seed)
         self.moved = 0
-        self.elsewhere: set[str] = set()
+        self.elsewhere: dict[str, set[int]] = {}
         self.kept: dict[int, Any] = {}
         self.running = threading.local()
 
@@ -55,7 +55,7 @@ class Mover:
         if kind not in SHAPES or tensor.numel() == 0:
             return
         if tensor.device.type != "cpu" or str(tensor.layout) != "torch.strided":
-            self.elsewhere.add(f"{tensor.device.type} ({tensor.layout})")
+            self.elsewhere.setdefault(f"{tensor.device.type} ({tensor.layout})", set()).add(id(tensor))
             return
         storage = tensor.untyped_storage()
         if storage.data_ptr() in self.kept:
@@ -97,7 +97,8 @@ class Mover:
     def report(self, path: str) -> None:
         """Append what was moved to a file."""
         with open(path, "a", encoding="utf-8") as file:
-            file.write(json.dumps({"moved": self.moved, "elsewhere": sorted(self.elsewhere)}) + "\n")
+            elsewhere = {place: len(tensors) for place, tensors in sorted(self.elsewhere.items())}
+            file.write(json.dumps({"moved": self.moved, "elsewhere": elsewhere}) + "\n")
 
 
 def plant(torch: Any, seed: int) -> None:
