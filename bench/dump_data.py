@@ -173,7 +173,7 @@ def main() -> None:
             for by, words in (("convert", "`tensortap convert`"), ("NumPy", "NumPy, told where the elements begin"))
         ),
         "",
-        "msaccucmp, the real system's converter, is not in the table: its wheel lacks the library that reads the headers.",
+        "msaccucmp, the real system's converter, is not in the table: its wheel lacks libascend_dump_parser.so, which reads the headers.",
     ]
     arguments.output.write_text("\n".join(lines) + "\n")
 

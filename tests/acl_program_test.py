@@ -122,6 +122,35 @@ def test_images_of_a_convolutional_model_are_labelled_so(program: Build, tmp_pat
     assert (formats["data"], formats["pool1"], formats["prob1"]) == (nchw, nchw, nd)
 
 
+# A16
+@each_row("dimensions, order", [(2, 0), (3, 30)])
+def test_orders_and_shapes_are_those_of_the_author_in_inputs_and_outputs(tmp_path: Path, dimensions: int, order: int) -> None:
+    sizes = [4, 5, 6][:dimensions]
+    weight = numpy_helper.from_array(np.ones([3, 2, *[3] * dimensions], np.float32), "w")
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], name="conv", pads=[1] * 2 * dimensions),
+        helper.make_node("GlobalMaxPool", ["c"], ["p"], name="pool"),
+        helper.make_node("Flatten", ["p"], ["y"], name="flat"),
+    ]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (("x", [1, 2, *sizes]), ("y", [1, 3]))]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:], [weight])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(tmp_path / "m.onnx"))
+    config = dump_config(tmp_path / "acl.json", dump_path=str(tmp_path), dump_mode="all", dump_list=[{}])
+    done = tensortap("run", tmp_path / "m.onnx", "--config", config)
+    assert done.code == 0, done.err
+    seen = {}
+    for path in tmp_path.glob("*/0/m/1/0/*"):
+        message = parse_file(path).message
+        tensors = [*message.input, *message.output]
+        assert all(tensor.original_shape == tensor.shape for tensor in tensors)
+        assert all(tensor.original_op.format == tensor.format for tensor in message.output if tensor.original_op.name)
+        seen[path.name.split(".")[0]] = [(tensor.format, list(tensor.shape.dim)) for tensor in tensors]
+    one, nd = [1] * dimensions, 2
+    assert seen["Conv"] == [(order, [1, 2, *sizes]), (order, [3, 2, *[3] * dimensions]), (order, [1, 3, *sizes])]
+    assert seen["GlobalMaxPool"] == [(order, [1, 3, *sizes]), (order, [1, 3, *one])]
+    assert seen["Flatten"] == [(order, [1, 3, *one]), (nd, [1, 3])]
+
+
 def test_a_wrong_config_ends_the_program_with_its_code(program: Build, tmp_path: Path) -> None:
     model = image_model(tmp_path / "m.onnx", [1, 3, 8, 8])
     dump_config(tmp_path / "acl.json", dump_path=str(tmp_path / "not there"), dump_list=[])

@@ -132,6 +132,15 @@ def test_mindspore_names_do_not_depend_on_the_iterations(tmp_path: Path) -> None
         tree = mindspore(tmp_path / iteration, TRAINING, iteration=iteration)
         names[iteration] = {path.name.split(".")[1] for path in (tree / "rank_0/Net/0/2").glob("*.npy")}
     assert names["all"] == names["2"] and any("-op" in name for name in names["2"])
+    table = (tmp_path / "all/tree/rank_0/execution_order/ms_execution_order_graph_0.csv").read_text()
+    name = next(word for word in table.replace("\n", ",").split(",") if "/addmm-op" in word)
+    wrong = f"{name.rpartition('-op')[0]}-op990"
+    (tmp_path / "some").mkdir()
+    tree = mindspore(tmp_path / "some", TRAINING, iteration="2", dump_mode=1, kernels=[name, wrong])
+    kept = {path.name.split(".")[1] for path in (tree / "rank_0/Net/0/2").glob("*.npy")}
+    assert kept == {name.replace("/", "_")}
+    notes = json.loads(next((tree / "rank_0/.dump_metadata").glob("tensortap*")).read_text())["unmatched"]
+    assert any(f'Did you mean "{name}"' in note for note in notes), notes
 
 
 def test_mindspore_kernels_and_statistics(tmp_path: Path) -> None:

@@ -131,6 +131,11 @@ with torch.npu.stream(stream):
     x.record_stream(stream)
 end.record()
 assert event.elapsed_time(end) >= 0 and torch.npu.current_stream().query() and torch_npu.npu_format_cast(x, 29) is x
+pools = [torch.npu.graph_pool_handle() for _ in range(2)]
+assert len(set(pools)) == 2 and all(isinstance(pool, tuple) for pool in pools)
+options = {"use_graph_pool": pools[0], "clone_input": True, "clone_output": True}
+pooled = torch.compile(lambda a: a + 1, backend="npugraph_ex", options=options, fullgraph=True, dynamic=False)
+assert torch.equal(pooled(x), x + 1)
 SAYS = "tensortap's stand-in for torch_npu"
 for call in (lambda: torch.npu.NPUGraph, lambda: torch_npu.npu_rms_norm, lambda: torch_npu.__version__):
     try:

@@ -32,7 +32,8 @@ Result<CaptureSpec> spec_of(const char* config, const char* config_name) {
   const std::string name = config_name == nullptr ? "config" : config_name;
   if (trim(text).empty()) return CaptureSpec{};
   // What no language knows is held against our own, which says where the text stops making sense.
-  return read_config(text, name, recognise_dialect(text) == nullptr ? "tensortap" : "");
+  const Dialect* dialect = recognise_dialect(text);
+  return read_config(text, name, dialect == nullptr ? "tensortap" : dialect->name);
 }
 
 int device_of(const tensortap_session_options& given) { return given.device != 0 ? given.device : job_device(); }

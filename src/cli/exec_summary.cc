@@ -191,12 +191,14 @@ Json unmatched_by_all(const std::vector<Json>& processes, const Json& other_mode
   std::set<std::string> texts;
   for (const Json& other : other_models) texts.insert(member_text(other, "text"));
   Json unmatched(texts);
+  std::vector<std::set<std::string>> lacking;  // lists may have 100,000 entries
+  for (const Json& process : processes) {
+    const std::vector<std::string> told = strings_in(process, "unmatched");
+    lacking.emplace_back(told.begin(), told.end());
+  }
   for (const std::string& text : strings_in(processes.front(), "unmatched")) {
-    const auto lacks = [&text](const Json& process) {
-      const std::vector<std::string> lacking = strings_in(process, "unmatched");
-      return std::ranges::find(lacking, text) != lacking.end();
-    };
-    if (!texts.contains(text) && std::ranges::all_of(processes, lacks)) unmatched.push_back(text);
+    const auto lacks = [&text](const std::set<std::string>& told) { return told.contains(text); };
+    if (!texts.contains(text) && std::ranges::all_of(lacking, lacks)) unmatched.push_back(text);
   }
   return unmatched;
 }

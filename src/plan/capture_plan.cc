@@ -83,6 +83,7 @@ struct CapturePlan::Compiled {
   std::vector<uint64_t> watcher_hits;
   PlanEnvironment environment;
   bool asks_ids = false;
+  bool asks_scoped_names = false;  // of ops that become known one by one, for the nearest of them
   OperationTree tree;
   ScopedNames scoped_names;
   std::vector<SelectorHit> hits;  // of the op that is being decided
@@ -93,6 +94,7 @@ struct CapturePlan::Compiled {
   std::unordered_set<std::string> single_names;  // of ops that are called by themselves
   std::unordered_set<std::string> seen_names;
   std::unordered_set<std::string> seen_types;
+  std::vector<std::string> seen_scoped_names;
   std::vector<std::string> seen_ids;
 
   void note(std::string text);
@@ -184,6 +186,7 @@ CapturePlan::Compiled::Decided CapturePlan::Compiled::decide(const OpInfo& op, s
   OpDecision& decision = decided.decision;
   const SelectedOp selected{&op, position, id_of(op), scoped_names.add(op)};
   if (asks_ids && !selected.id.empty() && seen_ids.size() < kMostSeenOps) seen_ids.push_back(selected.id);
+  if (asks_scoped_names && seen_scoped_names.size() < kMostSeenOps) seen_scoped_names.push_back(selected.scoped_name);
   const bool included = is_included(selected);
   decided.excluded = is_excluded(selected, decision);
   if (!is_of_kind(op)) return decided;
@@ -291,6 +294,8 @@ Result<std::unique_ptr<CapturePlan>> CapturePlan::compile(CaptureSpec spec, cons
   compiled.watcher_hits.resize(spec.watchers.size());
   compiled.environment = environment;
   compiled.asks_ids = compiled.include.asks_ids() || compiled.exclude.asks_ids() || compiled.watchers.asks_ids();
+  for (const SelectorSet* set : {&compiled.include, &compiled.exclude, &compiled.watchers})
+    compiled.asks_scoped_names = compiled.asks_scoped_names || std::ranges::any_of(set->selectors(), is_scoped_name);
   compiled.spec = std::move(spec);
   return plan;
 }
@@ -334,7 +339,7 @@ std::vector<std::string> CapturePlan::unmatched() const {
   if (compiled.is_bound) return compiled.unmatched;
   KnownWords known{{compiled.seen_names.begin(), compiled.seen_names.end()},
                    {compiled.seen_types.begin(), compiled.seen_types.end()},
-                   {},
+                   compiled.seen_scoped_names,
                    compiled.seen_ids,
                    compiled.environment.models,
                    false,

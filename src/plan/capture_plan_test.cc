@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -203,6 +204,23 @@ TEST(CapturePlan, OpsThatBecomeKnownOneByOne) {
   EXPECT_THAT((*plan)->unmatched(),
               ElementsAre("the name \"gemm_2\" (c.json:1:24) matches no op. Did you mean \"gemm_1\"?",
                           "the range from \"a\" to \"b\" (c.json:1:34) matches no op. A range needs the whole graph before it runs."));
+}
+
+TEST(CapturePlan, NumberedNamesProposeTheirModuleAndType) {
+  const std::string_view config = R"({"include": [{"name": "Default/model/fc2/addmm-op12", "optional": true},
+                                                  {"name": "fc2/addmm-op700", "optional": true},
+                                                  {"name": "Default/model/fc3/addmm/addmm-op0", "optional": true},
+                                                  {"name": "Default/other/lstm-op1", "optional": true}]})";
+  std::vector<OpInfo> ops;
+  for (const char* name : {"model.fc1/addmm", "model.relu/relu", "model.fc2/addmm", "addmm"}) ops.push_back(op(name, "addmm", {}, {}));
+  ops[1].type = "relu";
+  auto plan = CapturePlan::compile(*spec_from_json(config, "c.json"));
+  ASSERT_TRUE(plan.ok());
+  for (const OpInfo& info : ops) EXPECT_FALSE((*plan)->decide(info).wanted);
+  const auto fc2 = HasSubstr("matches no op. Did you mean \"Default/model/fc2/addmm/addmm-op2\"?");
+  const auto near = HasSubstr("Did you mean \"Default/model/fc1/addmm/addmm-op0\", \"Default/model/fc2/addmm/addmm-op2\" or ");
+  EXPECT_THAT((*plan)->unmatched(), ElementsAre(fc2, fc2, near, EndsWith("\"Default/other/lstm-op1\" (c.json:4:51) matches no op.")));
+  EXPECT_THAT(bind_config(config, ops).notes, ElementsAre(fc2, fc2, near, EndsWith("matches no op.")));
 }
 
 std::string refusal(std::string_view config, const PlanEnvironment& environment = {}) {

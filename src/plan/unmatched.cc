@@ -19,8 +19,30 @@ bool asks_types(const OpSelector& selector) {
 
 const std::vector<std::string>& words_like(const OpSelector& selector, const KnownWords& known) {
   if (asks_types(selector)) return known.types;
-  const bool scoped = selector.kind == Kind::kName && selector.text.find("-op") != std::string::npos && !known.scoped_names.empty();
-  return scoped ? known.scoped_names : known.names;
+  return is_scoped_name(selector) && !known.scoped_names.empty() ? known.scoped_names : known.names;
+}
+
+// Whether every part of a path is one of the other, in the same order.
+bool has_parts_of(std::string_view path, std::string_view other) {
+  const std::vector<std::string_view> wanted = split(other, '/');
+  size_t found = 0;
+  for (const std::string_view part : split(path, '/')) {
+    if (found < wanted.size() && part == wanted[found]) ++found;
+  }
+  return found == wanted.size();
+}
+
+// The ops of a name's module and type, whatever their numbers.
+std::string same_module_hint(const OpSelector& selector, const KnownWords& known) {
+  if (!is_scoped_name(selector)) return "";
+  const auto without_number = [](std::string_view name) { return name.substr(0, name.rfind("-op")); };
+  std::vector<std::string> alike;
+  for (const std::string& name : known.scoped_names) {
+    if (has_parts_of(without_number(name), without_number(selector.text))) alike.push_back(name);
+  }
+  const std::string nearest_of_them = did_you_mean(selector.text, alike);
+  if (alike.empty() || !nearest_of_them.empty()) return nearest_of_them;
+  return concat(" Did you mean ", quote(alike.front()), "?");
 }
 
 // What ids there are, for one that no op has.
@@ -46,6 +68,7 @@ std::string hint_for(const OpSelector& selector, KnownWords& known) {
   if (known.hints_left == 0) return "";
   --known.hints_left;
   if (std::string hint = name_as_type_hint(selector, known); !hint.empty()) return hint;
+  if (std::string hint = same_module_hint(selector, known); !hint.empty()) return hint;
   std::string hint = selector.kind == Kind::kId ? id_hint(selector, known.ids) : did_you_mean(selector.text, words_like(selector, known));
   for (const std::string& type : selector.of_types) {
     const bool there = std::ranges::find(known.types, type) != known.types.end();
@@ -55,6 +78,8 @@ std::string hint_for(const OpSelector& selector, KnownWords& known) {
 }
 
 }  // namespace
+
+bool is_scoped_name(const OpSelector& selector) { return selector.kind == Kind::kName && selector.text.find("-op") != std::string::npos; }
 
 std::vector<std::string> unmatched_of(const SelectorSet& set, const std::vector<uint64_t>& picked, KnownWords& known, bool optional) {
   std::vector<std::string> texts;

@@ -17,7 +17,7 @@ namespace tensortap {
 struct KnownWords {
   std::vector<std::string> names;
   std::vector<std::string> types;
-  std::vector<std::string> scoped_names;  // empty when ops become known one by one
+  std::vector<std::string> scoped_names;
   std::vector<std::string> ids;
   std::vector<std::string> models;
   bool whole_graph = false;
@@ -25,6 +25,9 @@ struct KnownWords {
   std::set<std::string> other_models = {};  // said already
   size_t hints_left = 100;                  // nearest names are looked for this often: lists may have 100,000 entries
 };
+
+// Whether the selector asks for an op by its scope and number, as in "Default/fc1/addmm-op3".
+bool is_scoped_name(const OpSelector& selector);
 
 // The selectors of `set` without a hit (`picked`, beside them) that are `optional` or not, in the user's words, each with the nearest of
 // what there is; those of one other model once.

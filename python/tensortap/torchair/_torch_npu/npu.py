@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -118,6 +119,14 @@ def _no_bytes(*_: object, **__: object) -> int:
 init = synchronize = empty_cache = reset_peak_memory_stats = reset_max_memory_allocated = reset_max_memory_cached = _nothing
 set_compile_mode = set_option = set_per_process_memory_fraction = set_stream = set_sync_debug_mode = set_deterministic_level = _nothing
 memory_allocated = max_memory_allocated = memory_reserved = max_memory_reserved = memory_cached = max_memory_cached = _no_bytes
+
+
+_pools = itertools.count(1)
+
+
+def graph_pool_handle() -> tuple[int, int]:
+    """Give the name of a new pool of memory for graphs, which nothing is taken from."""
+    return (0, next(_pools))
 
 
 def is_bf16_supported() -> bool:
