@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,32 @@ def test_nothing_is_said_of_the_rest_of_a_sample(saved_data: str, tmp_path: Path
         assert ("not known: 3 records" in found.out) == (sample_num == 10 or saved_data == "statistic"), found.out
     done = tensortap("run", model, "--describe", "--out", tmp_path / "described")
     assert "none in what was looked at; 2 tensors not looked at" in done.err, done.err
+
+
+# M9 M10
+def test_an_overflow_is_looked_for_in_whole_tensors(tmp_path: Path) -> None:
+    model = save([helper.make_node("Log", ["x"], ["y"])], tmp_path / "m.onnx", shape=(50,))
+    values = np.ones(50, np.float32)
+    values[40] = -1
+    np.save(tmp_path / "x.npy", values)
+    config = write_config(tmp_path, e2e={"enable": True, "sample_mode": 1, "sample_num": 10}, op_debug_mode=3)
+    done = tensortap("run", model, "--input", f"x={tmp_path / 'x.npy'}", "--config", config)
+    assert '3 looks at whole tensors; "sample_mode" has no effect' in done.err and "1 NaN, the first at [40]" in done.err, done.err
+    (path,) = (tmp_path / "tree").rglob("Log.*.output.0.*.npy")
+    assert np.load(path).shape == (50,) and np.isnan(np.load(path)[40])
+
+
+def test_the_time_for_many_names_grows_with_their_number(tmp_path: Path) -> None:
+    model = save([helper.make_node("Neg", ["x"], ["y"])], tmp_path / "m.onnx", shape=(2,))
+    taken = []
+    for count in (5_000, 20_000):
+        names = [f"Default/layer{i}/Conv-op{i}" for i in range(count)]
+        config = write_config(tmp_path, e2e={"enable": True}, dump_mode=1, kernels=names, path=str(tmp_path / f"tree{count}"))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        done = tensortap("run", model, "--config", config)
+        taken.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+        assert f"and {count - 3} more" in done.err, done.err
+    assert taken[1] < 8 * taken[0], taken
 
 
 # M14

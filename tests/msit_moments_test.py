@@ -132,7 +132,8 @@ class Runtime {
 };
 int main() {
   const Runtime runtime;
-  void *environment = nullptr, *memory = nullptr, *options = nullptr, *session = nullptr, *input = nullptr, *output = nullptr, *made = nullptr;
+  void *environment = nullptr, *memory = nullptr, *options = nullptr, *session = nullptr;
+  void *input = nullptr, *output = nullptr, *made = nullptr;
   runtime.call(3, 3, "program", &environment);
   runtime.call(69, 0, 0, &memory);
   runtime.call(10, &options);
