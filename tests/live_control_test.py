@@ -238,6 +238,9 @@ def test_a_selection_that_matches_nothing_so_far_is_said(tmp_path: Path) -> None
         done = running.tensortap("set", "dump", "--ops", "nrm", "--wait", "60")
         assert done.code == 0, done.err
         assert 'so far the regular expression "nrm" (--ops) matches no op.' in done.err
+        for columns in (72, 100):
+            listed = tensortap("ps", cwd=tmp_path, environment={**running.environment, "COLUMNS": str(columns)})
+            assert len(listed.out.splitlines()) == 2 and all(len(line) <= columns for line in listed.out.splitlines()), listed.out
         assert running.end().code == 0
 
 
