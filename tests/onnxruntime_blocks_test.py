@@ -103,11 +103,38 @@ NODES: dict[str, tuple[list[Any], dict[str, Array]]] = {
         {**W1, **NORMAL},
     ),
     "shared weight": ([FIRST, conv("c1", "c2", "w2", "b1", **AROUND), conv("c2", "y", "w2", **AROUND)], {**W1, "w2": noise(20, 20, 3, 3)}),
+    "broadcast": (
+        [
+            FIRST,
+            node("GlobalAveragePool", ["c1"], "g"),
+            conv("g", "c2", "w2"),
+            node("Sigmoid", ["c2"], "sig"),
+            node("Mul", ["c1", "sig"], "m"),
+            node("Add", ["m", "sig"], "s"),
+            conv("s", "y", "w3"),
+        ],
+        {**W1, "w2": noise(20, 20, 1, 1), "w3": noise(12, 20, 1, 1)},
+    ),
+    # 8 channels are less than a block of most machines: convolutions read them without blocks.
+    "residual": (
+        [
+            conv("x", "c1", "w1", **AROUND),
+            conv("c1", "d", "w2", group=32, strides=[2, 1], **AROUND),
+            conv("d", "p", "w3"),
+            conv("p", "e", "w4"),
+            node("Relu", ["e"], "r"),
+            conv("r", "f", "w2", group=32, **AROUND),
+            conv("f", "g", "w3"),
+            node("Add", ["p", "g"], "s"),
+            conv("s", "y", "w4"),
+        ],
+        {"w1": noise(32, 3, 3, 3), "w2": noise(32, 1, 3, 3), "w3": noise(8, 32, 1, 1), "w4": noise(32, 8, 1, 1)},
+    ),
     "many in": ([node("Concat", ["x", "x", "x", "x"], "many", axis=1), conv("many", "y", "w1")], {"w1": noise(21, 12, 3, 3)}),
 }
 
 
-def build(nodes: list[Any], weights: dict[str, Array], shape: Sequence[int] = (2, 3, 12, 10)) -> Any:
+def build(nodes: list[Any], weights: dict[str, Array], shape: Sequence[int | str] = (2, 3, 12, 10)) -> Any:
     shown = sorted({name for one in nodes for name in one.output} - {name for one in nodes for name in one.input})
     graph = helper.make_graph(
         nodes,
@@ -168,6 +195,22 @@ def test_dumps_have_the_authors_images_and_weights(name: str, version: str, tmp_
     assert not [one for one in read if one.startswith("reorder")]
 
 
+@each_row("version", RELEASES)
+@each_row("name", ["sum", "elementwise", "broadcast", "concat", "residual"])
+def test_images_whose_sizes_the_runtime_does_not_know_beforehand(name: str, version: str, tmp_path: Path) -> None:
+    """Where it cannot know that two images have one size, the runtime makes the block a dimension, so that its kernels can broadcast."""
+    nodes, weights = NODES[name]
+    model = build(nodes, weights, ("n", 3, "h", "w"))
+    x = noise(2, 3, 12, 10)
+    result = tensortap.run(
+        model.SerializeToString(), {"x": x}, out=tmp_path / "d", payload="full", slots="in,out", runtime=api.runtime(version), keep_free=0
+    )
+    checked(result.dump, evaluate(model, x), weights)
+    assert not [name for name in result.dump if len(result.dump.record(name)["shape"]) > 4]
+    done = command("replay", tmp_path / "d", "--runtime", api.runtime(version), "--json")
+    assert done.code == 0, (done.out, done.err)
+
+
 def test_every_layout_has_the_authors_channels(tmp_path: Path) -> None:
     nodes, weights = NODES["two"]
     model = build(nodes, weights)
@@ -206,7 +249,7 @@ def test_statistics_and_sketches_are_of_the_authors_channels(tmp_path: Path) -> 
 
 @each_row("version", RELEASES)
 def test_an_image_in_blocks_is_replayed_bit_for_bit(version: str, tmp_path: Path) -> None:
-    for name in ("two", "one channel each", "sum", "pools", "elementwise"):
+    for name in ("two", "one channel each", "sum", "pools", "elementwise", "broadcast"):
         nodes, weights = NODES[name]
         folder = tmp_path / name.replace(" ", "_")
         tensortap.run(

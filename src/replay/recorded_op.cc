@@ -127,6 +127,13 @@ class Finder {
       return op;
     }
     add_inputs(number, op);
+    if (blocks_[op.op] != 0 && info.type == "Reshape" && info.originals.empty()) {
+      fail(op, "it only shows an image in blocks of channels with other dimensions");
+    }
+    op.broadcasts = info.domain != kBlockedDomain && reads_other_sizes(op);
+    if (op.broadcasts) {
+      for (RecordedInput& input : op.inputs) input.block = 0;
+    }
     const Result<NodeAttributes> attributes = node_attributes(info, dump_.attribute_bytes());
     if (!attributes.ok() && op.obstacle.empty()) op.obstacle = attributes.status().message();
     if (!attributes.ok()) return op;
@@ -148,6 +155,18 @@ class Finder {
       take(row, concat("in", slot), input.producer, recorded, op);
       recorded.optional = reads_optional(info);
     }
+  }
+
+  // Whether it reads images in blocks of several sizes. The runtime gives it these with a dimension more.
+  [[nodiscard]] bool reads_other_sizes(const RecordedOp& op) const {
+    const RecordRow* first = nullptr;
+    for (const RecordedInput& input : op.inputs) {
+      if (input.block == 0 || !input.row) continue;
+      const RecordRow& row = dump_.rows()[*input.row];
+      if (first != nullptr && row.desc().shape != first->desc().shape) return true;
+      first = &row;
+    }
+    return false;
   }
 
   void take(const std::optional<size_t>& row, const std::string& what, OpId producer, RecordedInput& input, RecordedOp& op) {
@@ -259,7 +278,7 @@ class Finder {
     const RecordRow& row = dump_.rows()[number];
     const std::string what = slot_name(SlotKind::kOutput, row.slot_index);
     if (!has_values(row)) return fail(op, concat("the values of ", what, " are not in the dump (capture with --full)"));
-    const uint32_t block = row.dims_count == kBlockedRank ? blocks_[row.op] : 0;
+    const uint32_t block = row.dims_count == kBlockedRank && !op.broadcasts ? blocks_[row.op] : 0;
     op.outputs.push_back({number, row.slot_index, block, row.element, makes_optional(dump_.ops()[row.op])});
   }
 

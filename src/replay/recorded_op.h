@@ -42,7 +42,8 @@ struct RecordedOp {
   std::vector<RecordedInput> outer;    // what its nested graphs read from around them
   std::vector<RecordedInput> weights;  // of its nested graphs, those that were in files
   std::vector<RecordedOutput> outputs;
-  std::string obstacle;  // why it cannot be run again; "" = it can
+  bool broadcasts = false;  // it works element by element on images in blocks of several sizes: it runs on plain ones
+  std::string obstacle;     // why it cannot be run again; "" = it can
 };
 
 // Which executions. Empty: all.

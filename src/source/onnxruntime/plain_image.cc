@@ -10,17 +10,21 @@
 namespace tensortap::onnxruntime {
 
 void PlainImage::describe(int64_t channels, uint32_t block, tensortap_tensor& tensor) {
-  if (channels == kNotBlocked || tensor.rank != dims_.size()) return;  // the runtime blocks images only
-  const TensorView view{{static_cast<DType>(tensor.dtype), Shape(std::span(tensor.dims, tensor.rank))}, tensor.data, nullptr};
-  const int64_t filled = tensor.dims[1];
+  // Where an op may broadcast, the runtime inserts a Reshape to [N, C / block, H, W, block]: the same memory with the block as a dimension.
+  const bool shows_block = tensor.rank == dims_.size() + 1 && tensor.dims[dims_.size()] == int64_t{block};
+  if (channels == kNotBlocked || (tensor.rank != dims_.size() && !shows_block)) return;  // the runtime blocks images only
+  std::copy_n(tensor.dims, dims_.size(), dims_.begin());
+  if (shows_block) dims_[1] *= block;
+  tensor.dims = dims_.data();
+  tensor.rank = dims_.size();
+  const TensorView view{{static_cast<DType>(tensor.dtype), Shape(dims_)}, tensor.data, nullptr};
+  const int64_t filled = dims_[1];
   const bool is_full = channels == kUnknownChannels || channels >= filled || filled - channels >= block;
   if (is_full || !has_channel_blocks(view.desc, block)) {
     tensor.flags |= TENSORTAP_TENSOR_CHANNEL_BLOCK(block);
     return;
   }
-  std::copy_n(tensor.dims, dims_.size(), dims_.begin());
   dims_[1] = channels;
-  tensor.dims = dims_.data();
   const auto count = element_count(dims_);
   const auto bytes = count.has_value() ? packed_bytes(view.desc.dtype, *count) : std::nullopt;
   if (tensor.data == nullptr || !bytes.has_value() || !reserve(*bytes)) {

@@ -16,7 +16,8 @@ namespace tensortap::onnxruntime {
 class PlainImage {
  public:
   // `channels`: blocked_graph.h; `block`: channel_block.h. An image with full blocks stays where it is, and its flags name the block.
-  // Another image becomes a view of the copy, in the order of its dims; without memory for the copy only its description is left.
+  // Another image becomes a view of the copy, in the order of its dims; without memory for the copy only its description is left. A tensor
+  // whose last dimension is the block becomes an image. The dims are in this object then.
   void describe(int64_t channels, uint32_t block, tensortap_tensor& tensor);
 
  private:
