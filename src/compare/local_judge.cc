@@ -42,18 +42,54 @@ bool trains(const OpInfo& op) {
   return std::ranges::any_of(kSettings, [&op](std::string_view setting) { return op.attributes.find(setting) != std::string::npos; });
 }
 
-// How many times a single rounding a norm may add: it rounds a mean, a deviation and what is made of both. The statistics of a batch are
-// sums of many numbers, which kernels add in other orders. Types of 16 bits are added in float32.
-double roundings_of(const OpKind& kind, const OpInfo& op, const RecordRow& output, const std::vector<TensorNorm>& inputs) {
+// Whether one is the other in a narrower type. Converters to float16 write the smallest numbers that are not 0 for what is smaller.
+bool is_narrowed(const Difference& difference) {
+  constexpr double kSmallest = 0x1p-23;  // two steps of float16 next to 0
+  const std::optional<NarrowedDifference>& narrowed = difference.narrowed;
+  return narrowed && (narrowed->differing == 0 || (narrowed->dtype == DType::kFloat16 && narrowed->max_abs <= kSmallest));
+}
+
+// The numbers that are added for an element of a convolution or a product, as far as shapes tell; 1 for others.
+double terms_of(const OpKind& kind, const OpInfo& op, const RecordRow& output, const DumpIndex& dump, std::span<const uint32_t> inputs) {
+  const Shape shape = output.desc().shape;
+  if (kind.multiplies) {
+    std::vector<Shape> factors;
+    for (const uint32_t row : inputs) {
+      if (dump.rows()[row].dims_count > 1) factors.push_back(dump.rows()[row].desc().shape);
+    }
+    if (factors.size() != 2 || output.numel == 0) return 1;
+    double squares = 1;
+    for (const Shape& factor : factors) squares *= static_cast<double>(factor.numel().value_or(0));
+    const bool in_batches = shape.rank() > 2 && factors[0].rank() > 2 && factors[1].rank() > 2;
+    const double products =
+        in_batches ? static_cast<double>(output.numel) / static_cast<double>(shape[shape.rank() - 1] * shape[shape.rank() - 2]) : 1;
+    return std::sqrt(squares / static_cast<double>(output.numel) / products);
+  }
+  if (PairingKeys::family(op) != "conv" || shape.rank() < 3) return 1;
+  double terms = 1;
+  for (const uint32_t row : inputs) {
+    const Shape read = dump.rows()[row].desc().shape;
+    if (read.rank() == shape.rank() && read[0] == shape[1])
+      terms = static_cast<double>(dump.rows()[row].numel) / static_cast<double>(shape[1]);
+  }
+  return terms;
+}
+
+// How many times a single rounding an op may add: a norm rounds a mean, a deviation and what is made of both; kernels add many numbers in
+// other orders, which is a walk at random. Types of 16 bits are added in float32.
+double roundings_of(const OpKind& kind, const OpInfo& op, const RecordRow& output, const DumpIndex& dump,
+                    std::span<const uint32_t> inputs) {
   constexpr double kOfNorm = 2;
+  constexpr double kMostOfSum = 8;
   constexpr double kMostOfBatch = 16;
   constexpr double kTermsOfOne = 64;  // that a rounding of the type covers
-  if (!kind.is_norm || step_of_type(output) >= kCoarse) return 1;
+  if (step_of_type(output) >= kCoarse) return 1;
+  if (!kind.is_norm) return std::clamp(std::sqrt(terms_of(kind, op, output, dump, inputs) / kTermsOfOne), 1.0, kMostOfSum);
   if (PairingKeys::family(op) != "batch norm" || !trains(op)) return kOfNorm;
   const Shape shape = output.desc().shape;
   const int64_t channels = output.slot_index > 0 || shape.rank() < 2 ? static_cast<int64_t>(output.numel) : shape[1];
   uint64_t read = 1;
-  for (const TensorNorm& input : inputs) read = std::max(read, input.numel);
+  for (const uint32_t row : inputs) read = std::max(read, dump.rows()[row].numel);
   const double terms = static_cast<double>(read) / static_cast<double>(std::max<int64_t>(channels, 1));
   return std::clamp(std::sqrt(terms / kTermsOfOne), kOfNorm, kMostOfBatch);
 }
@@ -101,6 +137,9 @@ bool LocalJudge::is_authored(const Pair& pair) const {
   const std::string& name = op_of(b_.dump(), of_b).name;
   if (op_of(a_.dump(), of_a).name != name || of_a.slot_index != of_b.slot_index) return false;
   if (name.find("_token_") != std::string::npos || name.starts_with("reorder")) return false;
+  // What a backward pass kept of the forward pass, in memory that was written over since: nobody is known to have made it.
+  const bool is_kept = of_b.phase == static_cast<uint8_t>(Phase::kBackward) && (of_b.value_flags & kValueParameter) == 0 && of_b.numel > 1;
+  if (is_kept) return false;
   const auto& readers = keys_b_.readers(b_.value_of(pair.row_b));
   const auto quantises = [this](const PairingKeys::Reader& reader) { return op_kind_of(b_.op(reader.value)).quantises; };
   return readers.empty() || !std::ranges::all_of(readers, quantises);
@@ -141,8 +180,7 @@ void LocalJudge::judge_given(const Pair& pair, const Difference& difference, Jud
   const RecordRow& of_b = b_.dump().rows()[pair.row_b];
   judgement.step = std::max(step_of_type(of_a), step_of_type(of_b));
   judgement.held = difference.relative_l2;
-  const bool narrowed = of_a.dtype == of_b.dtype ? is_rounded_copy(a_.dump(), pair.row_a, b_.dump(), pair.row_b)
-                                                 : difference.narrowed && difference.narrowed->differing == 0;
+  const bool narrowed = of_a.dtype == of_b.dtype ? is_rounded_copy(a_.dump(), pair.row_a, b_.dump(), pair.row_b) : is_narrowed(difference);
   if (narrowed) {
     judgement.step = std::max(judgement.step, difference.relative_l2 < 0x1p-11 ? 0x1p-10 : 0x1p-7);
     judgement.allowed = kInf;
@@ -184,7 +222,7 @@ void LocalJudge::judge_made(const Pair& pair, const Difference& difference, Judg
   judgement.clipped = made.way.clipped;
   const double error = difference.relative_l2;
   const double spread = std::sqrt(1 + static_cast<double>(judgement.gap));
-  const double roundings = roundings_of(kind, op_of(b_.dump(), of_b), of_b, inputs.norms);
+  const double roundings = roundings_of(kind, op_of(b_.dump(), of_b), of_b, b_.dump(), made.way.b.inputs);
   judgement.allowed = allowed_by(kind, of_b.slot_index > 0, roundings * judgement.step, spread, inputs, judgement.in);
   // Codes may lose much over many ops, but not most of a value.
   if (made.way.quantises() && !inputs.zeros && !inputs.out) judgement.allowed = std::min(judgement.allowed, kUnlike);

@@ -56,10 +56,16 @@ class SequencePairer {
   template <class IsFree>
   static Sequence sequence_of(const ValueTable& table, bool with_size, const StepInB& step_in_b, const IsFree& is_free) {
     Sequence sequence;
+    size_t matched = 0;
     for (ValueId id = 0; id < table.values().size(); ++id) {
-      if (table.at(id).given || !is_free(id)) continue;
+      if (table.at(id).given) continue;
+      if (!is_free(id)) {
+        ++matched;
+        continue;
+      }
       sequence.first.push_back(id);
-      sequence.second.push_back(std::hash<std::string>()(call_key(table, id, with_size, step_in_b)));
+      // What is matched already stays in its place: no pair stands across it.
+      sequence.second.push_back(std::hash<std::string>()(concat(matched, "|", call_key(table, id, with_size, step_in_b))));
     }
     return sequence;
   }
