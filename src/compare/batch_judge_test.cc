@@ -36,5 +36,28 @@ TEST(LocalJudge, ANormRoundsMoreThanOnceAndStatisticsOfABatchAsSumsOfManyNumbers
   }
 }
 
+// The gradient of one element of a rectifier comes or goes where its input is next to 0.
+TEST(LocalJudge, AnElementAtTheBendOfAFunctionMayChangeSides) {
+  for (const bool inputs_differ : {true, false}) {
+    MadeDump a;
+    MadeDump b;
+    for (MadeDump* dump : {&a, &b}) {
+      const bool of_a = dump == &a;
+      const OpId x = dump->op("x", std::string(kInputType));
+      dump->gives(x, numbers(2048, 1));
+      const OpId sum = dump->op("sum", "sigmoid", {x});
+      dump->gives(sum, scaled(numbers(2048, 2), of_a && inputs_differ ? 1 + 0x1p-23F : 1));
+      const OpId gate = dump->op("gate", "threshold_backward", {sum});
+      std::vector<float> gradients = numbers(2048, 3);
+      if (of_a) gradients[5] = 0;
+      dump->gives(gate, gradients);
+    }
+    auto comparison = DumpComparison::make(a, b, {});
+    ASSERT_TRUE(comparison.ok());
+    (*comparison)->run([](const ComparedValue&) {});
+    EXPECT_EQ((*comparison)->summary().outside(), !inputs_differ);
+  }
+}
+
 }  // namespace
 }  // namespace tensortap

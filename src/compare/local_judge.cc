@@ -42,6 +42,16 @@ bool trains(const OpInfo& op) {
   return std::ranges::any_of(kSettings, [&op](std::string_view setting) { return op.attributes.find(setting) != std::string::npos; });
 }
 
+constexpr double kOfFewGates = 3;
+
+// Gradients of functions with a bend: an element that comes to the other side of it passes its gradient on, or does no longer. That happens
+// with the probability of its error; of few elements one may.
+bool is_gate(const OpInfo& op) {
+  constexpr auto kGates = std::to_array<std::string_view>(
+      {"hardsigmoidbackward", "hardswishbackward", "hardtanhbackward", "leakyrelubackward", "max pool gradient", "relu gradient"});
+  return std::ranges::find(kGates, PairingKeys::family(op)) != kGates.end();
+}
+
 // Whether one is the other in a narrower type. Converters to float16 write the smallest numbers that are not 0 for what is smaller.
 bool is_narrowed(const Difference& difference) {
   constexpr double kSmallest = 0x1p-23;  // two steps of float16 next to 0
@@ -224,6 +234,11 @@ void LocalJudge::judge_made(const Pair& pair, const Difference& difference, Judg
   const double spread = std::sqrt(1 + static_cast<double>(judgement.gap));
   const double roundings = roundings_of(kind, op_of(b_.dump(), of_b), of_b, b_.dump(), made.way.b.inputs);
   judgement.allowed = allowed_by(kind, of_b.slot_index > 0, roundings * judgement.step, spread, inputs, judgement.in);
+  if (judgement.in > 0 && is_gate(op_of(b_.dump(), of_b))) {
+    const double changed = std::sqrt(judgement.in) + kOfFewGates / std::sqrt(static_cast<double>(std::max<uint64_t>(of_b.numel, 1)));
+    made.zero = error > judgement.allowed;
+    judgement.allowed = std::max(judgement.allowed, allow_ * changed);
+  }
   // Codes may lose much over many ops, but not most of a value.
   if (made.way.quantises() && !inputs.zeros && !inputs.out) judgement.allowed = std::min(judgement.allowed, kUnlike);
   // Where an input is unknown, the depth alone limits the error.
@@ -238,7 +253,7 @@ void LocalJudge::judge_made(const Pair& pair, const Difference& difference, Judg
   made.own = allow_ * kOwnSteps * roundings * judgement.step * spread;
   made.contracted = kind.contracts && distance_of(difference) <= kSlack * inputs.distance + made.own * difference.l2_b;
   const bool is_sum = scale > 0 && judgement.held <= judgement.allowed;
-  made.zero = inputs.zeros || ((is_sum || made.contracted) && error > judgement.allowed);
+  made.zero |= inputs.zeros || ((is_sum || made.contracted) && error > judgement.allowed);
   facts_[pair.row_b].zero = made.zero;
   facts_[pair.row_b].step = static_cast<float>(std::max({judgement.step, inputs.step, made.way.loss}));
   made.usual = usual_step_ > 0 ? allowed_by(kind, of_b.slot_index > 0, roundings * usual_step_, spread, inputs, judgement.in) : kInf;
