@@ -18,8 +18,9 @@ namespace tensortap {
 std::optional<std::vector<std::pair<size_t, size_t>>> common_sequence(std::span<const uint64_t> a, std::span<const uint64_t> b,
                                                                       size_t most_edits);
 
-// Of the sequences that are as long, one that agrees better: where only one of a and b has elements between two matches, and some matches
-// beside them could as well be with these, `agrees` (place in a, place in b) chooses. `matches` is what common_sequence() found.
+// Chooses, among the sequences that are as long, one that agrees better: where only one of a and b has elements between two matches, and
+// some matches beside them could as well be with these, `agrees` (place in a, place in b) decides. `matches` is a result of
+// common_sequence().
 void prefer_agreement(std::span<const uint64_t> a, std::span<const uint64_t> b, std::vector<std::pair<size_t, size_t>>& matches,
                       const std::function<bool(size_t, size_t)>& agrees);
 

@@ -53,8 +53,8 @@ std::vector<uint32_t> read_and_shown(const ValueTable& table, uint32_t row) {
   return rows;
 }
 
-// Whether the two read values that stand beside others alone: of a step in which one program makes fewer calls of one name, they are no
-// pair. `partners` are the rows of A by row of B.
+// Whether no value that one read is paired with one that the other read: they are no pair, since one program makes fewer calls of that name
+// in the step. `partners` are the rows of A by row of B.
 bool read_others(const ValueTable& a, uint32_t row_a, const ValueTable& b, uint32_t row_b, const std::vector<uint32_t>& partners) {
   const std::vector<uint32_t> of_a = read_and_shown(a, row_a);
   bool any = false;

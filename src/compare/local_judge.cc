@@ -147,7 +147,7 @@ bool LocalJudge::is_authored(const Pair& pair) const {
   const std::string& name = op_of(b_.dump(), of_b).name;
   if (op_of(a_.dump(), of_a).name != name || of_a.slot_index != of_b.slot_index) return false;
   if (name.find("_token_") != std::string::npos || name.starts_with("reorder")) return false;
-  // What a backward pass kept of the forward pass, in memory that was written over since: nobody is known to have made it.
+  // A backward pass keeps values of the forward pass in memory that is written over later: their maker is unknown.
   const bool is_kept = of_b.phase == static_cast<uint8_t>(Phase::kBackward) && (of_b.value_flags & kValueParameter) == 0 && of_b.numel > 1;
   if (is_kept) return false;
   const auto& readers = keys_b_.readers(b_.value_of(pair.row_b));

@@ -1,4 +1,4 @@
-// What LocalJudge knows of the way from what a value is made of to the value.
+// The part of LocalJudge that looks at the way from the inputs of a value to the value.
 
 #include <algorithm>
 
@@ -66,7 +66,7 @@ LocalJudge::Way LocalJudge::way_of(const Pair& pair) {
   return way;
 }
 
-// Of the op that made a row, or of the module that passed it to the one whose record it is.
+// The kind of the op that made a row, or of the module that passed it to the one whose record it is.
 const OpKind& LocalJudge::kind_of(bool of_a, uint32_t row) {
   const ValueTable& table = of_a ? a_ : b_;
   const OpId passed_by = table.passed_by(row);
@@ -77,7 +77,7 @@ const OpKind& LocalJudge::kind_of(bool of_a, uint32_t row) {
 // Whether the op behind a pair computes with codes in both programs.
 bool LocalJudge::quantises(const Pair& pair) { return kind_of(true, pair.row_a).quantises && kind_of(false, pair.row_b).quantises; }
 
-// Of the module behind a row whose ops were not recorded: they have no partners.
+// Counts the ops, which were not recorded, of the module behind a row: they have no partners.
 uint32_t LocalJudge::rounding_ops_in(uint32_t row_b) const {
   if (!ops_in_modules_) return 0;
   const OpId passed_by = b_.passed_by(row_b);

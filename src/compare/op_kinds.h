@@ -24,7 +24,7 @@ struct OpKind {
   bool is_norm = false;      // its further outputs are the mean and the deviation
   bool is_gradient = false;  // of a norm or convolution: its further outputs are sums over the batch
   bool quantises = false;    // its outputs have the steps of a quantised type
-  bool defines = false;      // what a network is built of: there is one way to compute it from what it reads
+  bool defines = false;      // a part that networks are built of, with one result for its inputs
   int code_bits = 0;         // of that type, 0 where it does not quantise
 };
 

@@ -52,7 +52,7 @@ class OpenMakers {
     }
     return any ? key : "";
   }
-  // Of the value that an input shows.
+  // The pair of the value that an input shows.
   [[nodiscard]] uint32_t pair_behind(ValueId id) const {
     for (size_t looks = 0; id != kNoValue && looks < kMostShown; ++looks) {
       const std::vector<ValueId>& read = keys_.inputs(id);

@@ -64,7 +64,7 @@ class SequencePairer {
         continue;
       }
       sequence.first.push_back(id);
-      // What is matched already stays in its place: no pair stands across it.
+      // Earlier matches stay in their places: no pair crosses them.
       sequence.second.push_back(std::hash<std::string>()(concat(matched, "|", call_key(table, id, with_size, step_in_b))));
     }
     return sequence;

@@ -22,8 +22,8 @@ class SharedCodes {
     double type = 0;     // step of the coarsest type on the way to a value
     double codes = 0;    // step of the coarsest codes there, 0 without codes
     bool both = false;   // both programs have codes on it
-    bool exact = false;  // what the value is made of is equal, and no op on the way has no partner
-    double in = 0;       // error of what the value is made of
+    bool exact = false;  // the inputs of the value are equal, and every op on the way has a partner
+    double in = 0;       // error of the inputs of the value
     uint64_t numel = 0;
   };
   // The step that rounding has on such a way.

@@ -118,7 +118,7 @@ class Explainer {
     return any;
   }
 
-  // Of programs of calls: what ends in single truth values alone, which no op reads, decides what the program calls next. It is no result
+  // In a program of calls, a value that ends in single truth values alone, which no op reads, decides on the next calls. It is no result
   // where numbers are results that have partners.
   void find_decisions() {
     const ValueTable& table = mine_.table();
