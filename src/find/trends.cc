@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -208,7 +209,10 @@ class Trends {
  public:
   explicit Trends(const DumpIndex& dump) : dump_(dump), roles_(dump), trained_(dump, roles_.facts()) {
     for (const OpInfo& op : dump.ops()) computes_.push_back(!only_moves(op.type) && !makes_constants(op.type));
-    for (const RecordRow& record : dump.rows()) has_outputs_ = has_outputs_ || record.slot_kind != static_cast<uint8_t>(SlotKind::kInput);
+    for (const RecordRow& record : dump.rows()) {
+      has_outputs_ = has_outputs_ || record.slot_kind != static_cast<uint8_t>(SlotKind::kInput);
+      if (roles_.facts().is_parameter(record) && record.storage != 0) parameters_.emplace(record.op, record.slot_index, record.storage);
+    }
   }
 
   TrendReport find(uint64_t last) {
@@ -235,7 +239,7 @@ class Trends {
 
  private:
   [[nodiscard]] SeriesRole role_of(const RecordRow& record) const {
-    if (roles_.is_weight(record)) return SeriesRole::kWeight;
+    if (is_weight(record)) return SeriesRole::kWeight;
     return roles_.is_gradient(record) ? SeriesRole::kGradient : SeriesRole::kValue;
   }
 
@@ -286,11 +290,17 @@ class Trends {
     }
     report_.harmless = static_cast<uint64_t>(std::ranges::count(harmed, false));
   }
+  // A parameter that needs no gradient from a step on has the role no more, but it is the same series.
+  [[nodiscard]] bool was_parameter(const RecordRow& record) const {
+    return roles_.facts().is_parameter(record) || (record.slot_kind == static_cast<uint8_t>(SlotKind::kInput) && record.storage != 0 &&
+                                                   parameters_.contains({record.op, record.slot_index, record.storage}));
+  }
+  [[nodiscard]] bool is_weight(const RecordRow& record) const { return roles_.is_weight(record) || was_parameter(record); }
   // What an op read is judged where its producer wrote it. A view shows memory that nothing may have been written to yet, and what was
   // written is judged where it was computed.
   [[nodiscard]] bool is_judged(const RecordRow& record) const {
     if (!is_floating(static_cast<DType>(record.dtype)) || record.numel == 0) return false;
-    if (!has_outputs_ || roles_.facts().is_parameter(record)) return true;
+    if (!has_outputs_ || was_parameter(record)) return true;
     return record.slot_kind != static_cast<uint8_t>(SlotKind::kInput) && computes_[record.op];
   }
   int64_t first_step(std::span<const SeriesEntry> entries, uint64_t last) {
@@ -306,7 +316,7 @@ class Trends {
     const auto add = [this](std::optional<Trend> trend) {
       if (trend) report_.trends.push_back(*trend);
     };
-    const bool weight = roles_.is_weight(record);
+    const bool weight = is_weight(record);
     if (record.numel > 1) add(frozen_of(points, weight && trained_.contains(record)));
     // An optimizer's own numbers grow from 0 and shrink as they should.
     if (static_cast<Phase>(record.phase) == Phase::kUpdate) return;
@@ -323,7 +333,8 @@ class Trends {
   const RecordRoles roles_;
   const TrainedWeights trained_;
   SeriesLevels levels_;
-  std::vector<bool> computes_;  // by op
+  std::vector<bool> computes_;                                 // by op
+  std::set<std::tuple<OpId, uint16_t, uint64_t>> parameters_;  // op, number of the input, memory
   bool has_outputs_ = false;
   TrendReport report_;
   std::vector<std::pair<uint64_t, size_t>> endings_;  // of series that end with NaN or Inf: number of the series, row

@@ -324,6 +324,23 @@ TEST(Trends, AWeightThatNoOptimizerReadsAndNoGradientIsMadeForIsMeantToStay) {
   }
 }
 
+TEST(Trends, AParameterThatNeedsNoGradientFromAStepOnIsFrozen) {
+  SeriesDump dump;
+  const OpId op = dump.op("t");
+  const auto parameter = [](RecordRow& row) {
+    row.slot_kind = static_cast<uint8_t>(SlotKind::kInput);
+    row.storage = 7;
+    row.value_flags = kValueRoleKnown | (row.step < 10 ? kValueParameter : 0);
+  };
+  dump.add_steps(
+      op, 0, 30, [](int64_t step) { return 1.0 + 0.01 * static_cast<double>(std::min<int64_t>(step, 11)); }, parameter);
+  dump.add_steps(dump.op("made"), 0, 30, steady);
+  const TrendReport report = find_trends(dump);
+  ASSERT_EQ(report.trends.size(), 1U);
+  EXPECT_EQ(report.trends[0].kind, TrendKind::kFrozen);
+  EXPECT_EQ(dump.rows()[report.trends[0].row].op, op);
+}
+
 TEST(Trends, AStepUnlikeItsNeighboursIsASpike) {
   SeriesDump dump;
   dump.add_steps(dump.op("leaps"), 0, 30, [](int64_t step) { return step == 17 ? 64.0 : steady(step); });
