@@ -190,7 +190,7 @@ constexpr std::array kRows = {
            [](Value v, Spec s) { return v.read_bool(s.extras.read_inputs); },
            [](Written s) -> Json { return s.extras.read_inputs; }},
     KeyRow{{"", "follow.path", "text", "a path", "\"\"",
-            "A config in the language of `dialect` that says which ops, steps and devices are captured, also when it changes later; empty "
+            "A config in the language of `dialect` that selects ops, steps and devices, also when it changes later; empty "
             "= none."},
            [](Value v, Spec s) { return v.read_text(s.follow.path); },
            [](Written s) -> Json { return s.follow.path; }},
@@ -204,7 +204,8 @@ constexpr std::array kRows = {
             "When the memory for waiting tensors is full: wait, keep statistics only, or drop the record. Each is counted."},
            [](Value v, Spec s) { return spec_values::read_enum(v, kFullPolicyWords, s.full_policy); },
            [](Written s) -> Json { return std::string(full_policy_name(s.full_policy)); }},
-    KeyRow{{"", "idle", "true or false", "", "false", "Whether nothing is captured until `tensortap set` says so (docs/live_control.md)."},
+    KeyRow{{"", "idle", "true or false", "", "false",
+            "Whether nothing is captured until `tensortap set` selects something (docs/live_control.md)."},
            [](Value v, Spec s) { return v.read_bool(s.idle); },
            [](Written s) -> Json { return s.idle; }},
     KeyRow{{"", "strict", "true or false", "", "false", "Whether it is a failure when an op that was asked for was not captured."},

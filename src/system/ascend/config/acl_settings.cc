@@ -39,7 +39,7 @@ struct KeyRow {
 };
 
 constexpr std::array kRows = {
-    KeyRow{{"dump", "dump_path", "text", "a folder that is there, at most 512 characters", "",
+    KeyRow{{"dump", "dump_path", "text", "an existing folder, at most 512 characters", "",
             "Where the dump goes; every config needs it but one with the `dump_scene` of an exception."},
            Form::kText,
            {}},

@@ -21,7 +21,7 @@ constexpr std::array kKeys = {
     ConfigKey{"", "ids", "text", "numbers joined by _, several by commas", "\"\"",
               "Ids of the operations to keep, such as 2,3_1; empty = all, unless `opname` names some."},
     ConfigKey{"", "child", "text", "\"true\", \"false\"", "\"true\"",
-              "Whether what is inside the operations of `ids` is kept with them; without `ids`, whether more than root operations are."},
+              "Whether the operations inside those of `ids` are kept, too; without `ids`, whether more than root operations are kept."},
     ConfigKey{"", "er", "text", "pairs of numbers joined by commas, \"all\", \"none\"", "\"0,0\"",
               "Rounds to keep, the first and the last of each range."},
     ConfigKey{"", "device", "text", "numbers joined by commas", "\"\"",
@@ -33,7 +33,8 @@ constexpr std::array kKeys = {
     ConfigKey{"", "stp", "text", "\"0\", \"1\", \"2\"", "\"2\"", "Which tensors are kept: inputs (0), outputs (1) or both (2)."},
     ConfigKey{"", "sd", "text", "\"true\", \"false\"", "\"false\"", "Whether only type and shape of a tensor are kept."},
     ConfigKey{"", "tiling", "text", "\"true\", \"false\"", "\"false\"", "Whether each kernel has a file that tells how it was launched."},
-    ConfigKey{"", "symlink", "text", "\"true\", \"false\"", "\"false\"", "Whether a tensor that is there already becomes a link to it."},
+    ConfigKey{"", "symlink", "text", "\"true\", \"false\"", "\"false\"",
+              "Whether a tensor that already exists in the dump becomes a link to it."},
     ConfigKey{
         "", "type", "text", "words joined by commas", "\"tensor,model\"",
         "What is written: tensor; with it stats: statistics instead of data; op, kernel: tables; layer, model: topology; onnx: that as "

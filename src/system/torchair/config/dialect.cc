@@ -21,11 +21,11 @@ constexpr size_t kShown = 80;
 
 constexpr std::array kKeys = {
     ConfigKey{kSection, "enable_dump", "true or false", "", "true", "Whether anything is captured."},
-    ConfigKey{kSection, "dump_path", "text", "a folder that is there", "\"./\"", "Where the dump goes."},
+    ConfigKey{kSection, "dump_path", "text", "an existing folder", "\"./\"", "Where the dump goes."},
     ConfigKey{kSection, "dump_mode", "text", "\"input\", \"output\", \"all\"", "\"all\"",
               "Whether inputs or outputs of an op are kept, or both."},
     ConfigKey{kSection, "quant_dumpable", "true or false", "", "false",
-              "No effect: nothing is fused across quantise nodes here, so what they read is there in any case."},
+              "No effect: nothing is fused across quantise nodes here, so their inputs are always available."},
     ConfigKey{kSection, "dump_step", "text", "numbers and ranges joined by bars", "\"\"",
               "The steps to keep, counted from 0; empty = all."},
     ConfigKey{kSection, "dump_layer", "text", "letters, digits, blanks and _ \" / \\ .", "\"\"",
