@@ -86,12 +86,14 @@ BLOCK = 16 if "avx512f" in Path("/proc/cpuinfo").read_text() else 8
 
 
 def plain_order(stored: Array) -> Array:
-    """Undo the blocks: [N, C / block, H, W, block] back to [N, C, H, W]; with five dims the shape itself says them."""
-    if stored.ndim != 4:
+    """Undo the blocks: [N, C / block, H, W, block] back to [N, C, H, W]; a Reshape of the runtime shows the former as five dims."""
+    if stored.ndim not in (4, 5):
         return stored
-    images, channels, height, width = stored.shape
+    images, channels, height, width = stored.shape[:4]
+    if stored.ndim == 5:
+        channels *= BLOCK
     turned = stored.reshape(images, channels // BLOCK, height, width, BLOCK).transpose(0, 1, 4, 2, 3)
-    return np.ascontiguousarray(turned).reshape(stored.shape)
+    return np.ascontiguousarray(turned).reshape(images, channels, height, width)
 
 
 @each_row("name", ["magika", "ocr_cls", "smart_turn", "silero_half"])

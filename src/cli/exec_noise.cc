@@ -108,7 +108,8 @@ Status check_moved(const std::string& report) {
     if (!json.ok() || !json->is_object()) continue;
     const Json count = json->value("moved", Json());
     moved += count.is_number_unsigned() ? count.get<uint64_t>() : 0;
-    for (const auto& [place, tensors] : json->value("elsewhere", Json::object()).items()) {
+    const Json counts = json->value("elsewhere", Json::object());
+    for (const auto& [place, tensors] : counts.items()) {
       elsewhere[place] += tensors.is_number_unsigned() ? tensors.get<uint64_t>() : 0;
     }
   }

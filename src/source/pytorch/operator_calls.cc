@@ -225,7 +225,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   for (uint32_t i = 0; i < call->tensor_count; ++i) {
     if ((call->tensors[i].flags & TENSORTAP_TORCH_TENSOR_WRITTEN) == 0) continue;
     pending.written.push_back(call->tensors[i]);
-    static_cast<void>(capture->storages.look(call->tensors[i], calls->met));
+    capture->storages.look_before_write(call->tensors[i]);
   }
   pending.began_ns = call->tensor_count == 0 ? monotonic_ns() : 0;
   if (call->tensor_count == 0) {

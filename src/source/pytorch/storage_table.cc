@@ -188,16 +188,6 @@ void StorageTable::forget_parts(Entry& entry) {
   entry.parts = nullptr;
 }
 
-// The parts that were unwritten before the write are known: look() was called when its operator began.
-void StorageTable::note_write(Entry& entry, const tensortap_torch_tensor& tensor) {
-  if (entry.fingerprint != 0) {
-    entry.parts = UnwrittenParts::after_first_write(tensor).release();
-  } else if (entry.parts != nullptr && !entry.parts->wrote(tensor)) {
-    forget_parts(entry);
-  }
-  entry.fingerprint = 0;
-}
-
 void StorageTable::look_again(Entry& entry, const tensortap_torch_tensor& tensor) const {
   const uint32_t sight = sight_.load(std::memory_order_relaxed);
   if (entry.parts != nullptr && (entry.sight != sight || !entry.parts->are_as_left(tensor))) {
@@ -214,6 +204,13 @@ StorageContent StorageTable::look(const tensortap_torch_tensor& tensor, MetStora
   return meet(tensor, met, [&](Entry& entry, bool /*added*/) { look_again(entry, tensor); });
 }
 
+void StorageTable::look_before_write(const tensortap_torch_tensor& tensor) {
+  if (tensor.storage == nullptr) return;
+  Shard& shard = shard_of(tensor.storage);
+  const FlagLock lock(shard.taken);
+  if (Entry* const entry = find(shard, tensor.storage); entry != nullptr) look_again(*entry, tensor);
+}
+
 StorageContent StorageTable::made(const tensortap_torch_tensor& tensor, MetStorages& met) {
   return meet(tensor, met, [&](Entry& entry, bool added) {
     look_again(entry, tensor);
@@ -226,7 +223,13 @@ StorageContent StorageTable::wrote(const tensortap_torch_tensor& tensor, MetStor
     const uint32_t sight = sight_.load(std::memory_order_relaxed);
     if (entry.sight != sight) forget_parts(entry);
     entry.sight = sight;
-    note_write(entry, tensor);
+    // The parts that were unwritten before are known: look_before_write() was called when the operator began.
+    if (entry.fingerprint != 0) {
+      entry.parts = UnwrittenParts::after_first_write(tensor).release();
+    } else if (entry.parts != nullptr && !entry.parts->wrote(tensor)) {
+      forget_parts(entry);
+    }
+    entry.fingerprint = 0;
     entry.unfilled = false;
     entry.written_at = met.now;
     ++entry.version;

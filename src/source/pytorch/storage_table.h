@@ -62,6 +62,8 @@ class StorageTable {
 
   // What the block of a tensor holds.
   StorageContent look(const tensortap_torch_tensor& tensor, MetStorages& met);
+  // The same before an operator writes into the tensor, if its block is known: memory that no operator met yet stays unknown.
+  void look_before_write(const tensortap_torch_tensor& tensor);
   // After an operator made it, or a view of it.
   StorageContent made(const tensortap_torch_tensor& tensor, MetStorages& met);
   // After an operator wrote into it.
@@ -123,7 +125,6 @@ class StorageTable {
   template <class Change>
   StorageContent meet(const tensortap_torch_tensor& tensor, MetStorages& met, Change&& change);
   static void forget_parts(Entry& entry);
-  static void note_write(Entry& entry, const tensortap_torch_tensor& tensor);
   void look_again(Entry& entry, const tensortap_torch_tensor& tensor) const;
   Entry* add(Shard& shard, const void* storage);
   Entry* find(Shard& shard, const void* storage) const;
