@@ -17,7 +17,7 @@ from project_files import ROOT, files_with, report
 
 ALLOWED = ROOT / "tools" / "english_allowed.txt"
 HEADER = "# Stiff phrases that each file still has (tools/check_english.py). Numbers only fall.\n"
-# Words after which "what" begins a subject: "what is written goes to a file".
+# Verbs of a clause with "what" that is the subject of a sentence.
 VERB = r"(?:is|was|has|had|an?|the|no|it|they|comes?|came|can(?:not)?|may|could|\w+s)"
 # What to look for, and what people write instead.
 PHRASES = {

@@ -275,11 +275,10 @@ void TensorLook::look_for_news(const TakenEvent& event, const RecordRow& row) {
   if (floating && !counted) not_counted_.fetch_add(1, std::memory_order_relaxed);
   if (has_news_.load(std::memory_order_relaxed)) return;
   const auto kind = static_cast<SlotKind>(row.slot_kind);
-  const bool reads_garbage = unwritten || (row.value_flags & kValuePartlyUnwritten) != 0;
-  const bool news = reads_garbage && kind == SlotKind::kInput && event.op.reads(kind, row.slot_index) ? true
-                    : unwritten                                                                       ? false
-                                : floating && (!counted || row.stats.nan + row.stats.pos_inf + row.stats.neg_inf > 0);
-  if (news) has_news_.store(true, std::memory_order_relaxed);
+  const bool is_garbage = unwritten || (row.value_flags & kValuePartlyUnwritten) != 0;
+  const bool reads_garbage = is_garbage && kind == SlotKind::kInput && event.op.reads(kind, row.slot_index);
+  const bool is_bad = !unwritten && floating && (!counted || row.stats.nan + row.stats.pos_inf + row.stats.neg_inf > 0);
+  if (reads_garbage || is_bad) has_news_.store(true, std::memory_order_relaxed);
 }
 
 std::unique_ptr<SketchBuilder> TensorLook::begin_sketch(const TakenEvent& event, const TensorView& view, RecordRow& row) {

@@ -36,21 +36,8 @@ constexpr double kMostRoundings = 32;  // of 16 bits, however deep
 constexpr double kCoarse = 0x1p-10;    // types of 16 bits and fewer
 constexpr uint64_t kLeastShared = 16;  // elements that are not equal by chance
 
-// Whether a normalisation measures its batch.
-bool trains(const OpInfo& op) {
-  constexpr auto kSettings = std::to_array<std::string_view>({"\"training\":true", "\"train\":true", "\"training_mode\":1"});
-  return std::ranges::any_of(kSettings, [&op](std::string_view setting) { return op.attributes.find(setting) != std::string::npos; });
-}
-
+// An element changes its side with the probability of its error; of few elements one may.
 constexpr double kOfFewGates = 3;
-
-// Gradients of functions with a bend: an element that comes to the other side of it passes its gradient on, or does no longer. That happens
-// with the probability of its error; of few elements one may.
-bool is_gate(const OpInfo& op) {
-  constexpr auto kGates = std::to_array<std::string_view>(
-      {"hardsigmoidbackward", "hardswishbackward", "hardtanhbackward", "leakyrelubackward", "max pool gradient", "relu gradient"});
-  return std::ranges::find(kGates, PairingKeys::family(op)) != kGates.end();
-}
 
 // Whether one is the other in a narrower type. Converters to float16 write the smallest numbers that are not 0 for what is smaller.
 bool is_narrowed(const Difference& difference) {
@@ -60,7 +47,7 @@ bool is_narrowed(const Difference& difference) {
 }
 
 // The numbers that are added for an element of a convolution or a product, as far as shapes tell; 1 for others.
-double terms_of(const OpKind& kind, const OpInfo& op, const RecordRow& output, const DumpIndex& dump, std::span<const uint32_t> inputs) {
+double terms_of(const OpKind& kind, const RecordRow& output, const DumpIndex& dump, std::span<const uint32_t> inputs) {
   const Shape shape = output.desc().shape;
   if (kind.multiplies) {
     std::vector<Shape> factors;
@@ -75,7 +62,7 @@ double terms_of(const OpKind& kind, const OpInfo& op, const RecordRow& output, c
         in_batches ? static_cast<double>(output.numel) / static_cast<double>(shape[shape.rank() - 1] * shape[shape.rank() - 2]) : 1;
     return std::sqrt(squares / static_cast<double>(output.numel) / products);
   }
-  if (PairingKeys::family(op) != "conv" || shape.rank() < 3) return 1;
+  if (!kind.convolves || shape.rank() < 3) return 1;
   double terms = 1;
   for (const uint32_t row : inputs) {
     const Shape read = dump.rows()[row].desc().shape;
@@ -87,15 +74,14 @@ double terms_of(const OpKind& kind, const OpInfo& op, const RecordRow& output, c
 
 // How many times a single rounding an op may add: a norm rounds a mean, a deviation and what is made of both; kernels add many numbers in
 // other orders, which is a walk at random. Types of 16 bits are added in float32.
-double roundings_of(const OpKind& kind, const OpInfo& op, const RecordRow& output, const DumpIndex& dump,
-                    std::span<const uint32_t> inputs) {
+double roundings_of(const OpKind& kind, const RecordRow& output, const DumpIndex& dump, std::span<const uint32_t> inputs) {
   constexpr double kOfNorm = 2;
   constexpr double kMostOfSum = 8;
   constexpr double kMostOfBatch = 16;
   constexpr double kTermsOfOne = 64;  // that a rounding of the type covers
   if (step_of_type(output) >= kCoarse) return 1;
-  if (!kind.is_norm) return std::clamp(std::sqrt(terms_of(kind, op, output, dump, inputs) / kTermsOfOne), 1.0, kMostOfSum);
-  if (PairingKeys::family(op) != "batch norm" || !trains(op)) return kOfNorm;
+  if (!kind.is_norm) return std::clamp(std::sqrt(terms_of(kind, output, dump, inputs) / kTermsOfOne), 1.0, kMostOfSum);
+  if (!kind.is_of_batch) return kOfNorm;
   const Shape shape = output.desc().shape;
   const int64_t channels = output.slot_index > 0 || shape.rank() < 2 ? static_cast<int64_t>(output.numel) : shape[1];
   uint64_t read = 1;
@@ -232,9 +218,9 @@ void LocalJudge::judge_made(const Pair& pair, const Difference& difference, Judg
   judgement.clipped = made.way.clipped;
   const double error = difference.relative_l2;
   const double spread = std::sqrt(1 + static_cast<double>(judgement.gap));
-  const double roundings = roundings_of(kind, op_of(b_.dump(), of_b), of_b, b_.dump(), made.way.b.inputs);
+  const double roundings = roundings_of(kind, of_b, b_.dump(), made.way.b.inputs);
   judgement.allowed = allowed_by(kind, of_b.slot_index > 0, roundings * judgement.step, spread, inputs, judgement.in);
-  if (judgement.in > 0 && is_gate(op_of(b_.dump(), of_b))) {
+  if (judgement.in > 0 && kind.is_gate) {
     const double changed = std::sqrt(judgement.in) + kOfFewGates / std::sqrt(static_cast<double>(std::max<uint64_t>(of_b.numel, 1)));
     made.zero = error > judgement.allowed;
     judgement.allowed = std::max(judgement.allowed, allow_ * changed);

@@ -26,10 +26,18 @@ constexpr auto kNorms = std::to_array<std::string_view>({"batch norm", "layer no
 constexpr auto kDefining =
     std::to_array<std::string_view>({"attention", "batch norm", "conv", "groupqueryattention", "gru", "layer norm", "linear", "logsoftmax",
                                      "lstm", "multiheadattention", "nativegroupnorm", "rmsnorm", "softmax"});
+constexpr auto kGates = std::to_array<std::string_view>(
+    {"hardsigmoidbackward", "hardswishbackward", "hardtanhbackward", "leakyrelubackward", "max pool gradient", "relu gradient"});
+constexpr auto kTrainingSettings = std::to_array<std::string_view>({"\"training\":true", "\"train\":true", "\"training_mode\":1"});
 constexpr auto kGradientKinds =
     std::to_array<std::string_view>({"batch norm gradient", "convolutionbackward", "nativegroupnormbackward", "nativelayernormbackward"});
 
 bool is_listed(const auto& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+
+bool trains(const OpInfo& op) {
+  return std::ranges::any_of(kTrainingSettings,
+                             [&op](std::string_view setting) { return op.attributes.find(setting) != std::string::npos; });
+}
 
 constexpr auto kDrawingTypes =
     std::to_array<std::string_view>({"bernoulli", "bernoulli_", "multinomial", "normal", "normal_", "rand", "rand_like", "randint", "randn",
@@ -69,7 +77,10 @@ OpKind op_kind_of(const OpInfo& op) {
           .contracts = is_listed(kContracting, family),
           .is_exp = family == "exp",
           .is_softmax = is_listed(kSoftmaxes, family),
+          .convolves = family == "conv",
           .is_norm = is_listed(kNorms, family),
+          .is_of_batch = family == "batch norm" && trains(op),
+          .is_gate = is_listed(kGates, family),
           .is_gradient = is_listed(kGradientKinds, family),
           .quantises = code_bits > 0,
           .defines = is_listed(kDefining, family) || family.starts_with("scaleddotproduct"),

@@ -21,7 +21,10 @@ struct OpKind {
   bool contracts = false;    // never enlarges the distance of two inputs
   bool is_exp = false;       // enlarges the relative error by the size of the exponent
   bool is_softmax = false;   // the same, of its largest element
+  bool convolves = false;    // a sum over a filter
   bool is_norm = false;      // its further outputs are the mean and the deviation
+  bool is_of_batch = false;  // a norm that measures its batch
+  bool is_gate = false;      // the gradient of a function with a bend: an element on its other side passes its gradient on, or no longer
   bool is_gradient = false;  // of a norm or convolution: its further outputs are sums over the batch
   bool quantises = false;    // its outputs have the steps of a quantised type
   bool defines = false;      // a part that networks are built of, with one result for its inputs

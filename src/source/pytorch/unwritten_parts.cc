@@ -1,10 +1,12 @@
 #include "source/pytorch/unwritten_parts.h"
 
-#include <tensortap/capture.h>
-
 #include <algorithm>
-#include <cstring>
 #include <utility>
+
+#include "tensor/dtype.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace tensortap::pytorch {
 namespace {
@@ -12,29 +14,10 @@ namespace {
 constexpr uint64_t kLargestBlock = 1U << 20U;
 constexpr size_t kMostGaps = 64;
 
-// 0 = not known.
+// 0 for types that are not watched: complex numbers, those of fewer than 8 bits, and floats of 8.
 uint64_t element_bytes(uint32_t dtype) {
-  switch (dtype) {
-    case TENSORTAP_BOOL:
-    case TENSORTAP_INT8:
-    case TENSORTAP_UINT8:
-      return 1;
-    case TENSORTAP_INT16:
-    case TENSORTAP_UINT16:
-    case TENSORTAP_FLOAT16:
-    case TENSORTAP_BFLOAT16:
-      return 2;
-    case TENSORTAP_INT32:
-    case TENSORTAP_UINT32:
-    case TENSORTAP_FLOAT32:
-      return 4;
-    case TENSORTAP_INT64:
-    case TENSORTAP_UINT64:
-    case TENSORTAP_FLOAT64:
-      return 8;
-    default:
-      return 0;
-  }
+  const auto type = static_cast<DType>(dtype);
+  return type <= DType::kFloat64 ? dtype_info(type).bits / 8U : 0;
 }
 
 bool can_be_watched(const tensortap_torch_tensor& tensor) {
@@ -81,18 +64,8 @@ bool UnwrittenParts::find_range(const tensortap_torch_tensor& tensor, Range& ran
 }
 
 uint64_t UnwrittenParts::hash_of(const void* block) const {
-  uint64_t hash = 14695981039346656037U;
-  const auto mix = [&hash](uint64_t word) { hash = ((hash ^ word) * 1099511628211U) ^ (hash >> 29U); };
-  for (const Range& gap : gaps_) {
-    const auto* bytes = static_cast<const unsigned char*>(block) + gap.begin;
-    uint64_t left = gap.end - gap.begin;
-    for (; left >= sizeof(uint64_t); left -= sizeof(uint64_t), bytes += sizeof(uint64_t)) {
-      uint64_t word = 0;
-      std::memcpy(&word, bytes, sizeof word);
-      mix(word);
-    }
-    for (; left > 0; --left, ++bytes) mix(*bytes);
-  }
+  uint64_t hash = 0;
+  for (const Range& gap : gaps_) hash = XXH3_64bits_withSeed(static_cast<const char*>(block) + gap.begin, gap.end - gap.begin, hash);
   return hash;
 }
 
