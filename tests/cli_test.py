@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_support import COMMAND, small_model, tensortap
+from cli_support import COMMAND, nonfinite_model, small_model, tensortap
 from onnx import numpy_helper
 
 pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not built")
@@ -215,3 +215,28 @@ def test_explain_and_version_answer(folder: Path) -> None:
     explained = tensortap("explain", "--types", "Softmax", "--model", folder / "model.onnx", "--json")
     assert (explained.code, explained.object["ops"]) == (0, ["softmax_1"])
     assert tensortap("--version").out == f"tensortap {tensortap('version', '--json').object['version']}\n"
+
+
+def code_without_reader(*words: str | Path) -> int:
+    """Run a command whose reader has gone away already; give the exit code."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([COMMAND, *words], stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert "roken pipe" not in done.stderr, done.stderr
+    return done.returncode
+
+
+def test_a_reader_that_goes_away_changes_no_exit_code(dump: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad"
+    np.save(tmp_path / "x.npy", np.zeros((2, 3), np.float32))
+    made = tensortap("run", nonfinite_model(tmp_path / "bad.onnx"), "--full", "--input", f"x={tmp_path / 'x.npy'}", "--out", bad)
+    assert made.code == 0, made
+    cut = tmp_path / "cut"
+    shutil.copytree(dump, cut)
+    (cut / "records.npy").write_bytes((dump / "records.npy").read_bytes()[:-100])
+    for words in (["find", bad], ["find", cut], ["compare", dump, cut], ["replay", bad], ["ls", tmp_path / "nothing"], ["find", dump]):
+        for output in ([], ["--json"]):
+            assert code_without_reader(*words, *output) == tensortap(*map(str, words), *output).code, words
+    assert code_without_reader("find", bad) == 1
+    assert code_without_reader("find", cut) == 3

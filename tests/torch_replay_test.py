@@ -227,6 +227,13 @@ def test_a_difference_is_found_and_measured(tmp_path: Path) -> None:
     shown = replay(tmp_path, dump)
     assert shown.returncode == 1
     assert "2 differ" in shown.stdout and "native_layer_norm" in shown.stdout
+    reading, writing = os.pipe()
+    os.close(reading)
+    for output in ([], ["--json"]):
+        words = [PYTHON, "-m", "tensortap._replay", dump, *output]
+        left = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(package_alone(tmp_path))}, text=True, check=False)
+        assert (left.returncode, left.stderr) == (1, ""), "a reader that goes away changes no exit code"
+    os.close(writing)
 
 
 def test_one_call_becomes_a_program_of_its_own(tmp_path: Path) -> None:

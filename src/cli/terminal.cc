@@ -70,11 +70,13 @@ std::string Palette::wrap(std::string_view code, std::string_view text) const {
 Terminal::Terminal() : out_palette_(colours_on(STDOUT_FILENO)), error_palette_(colours_on(STDERR_FILENO)), width_(columns_of_stdout()) {}
 
 void Terminal::out(std::string_view text) {
+  if (reader_left_) return;
   buffer_ += safe_lines(text);
   if (buffer_.size() >= kFlushSize) flush();
 }
 
 void Terminal::line(std::string_view text) {
+  if (reader_left_) return;
   buffer_ += safe_lines(text);
   out("\n");
 }
@@ -83,10 +85,13 @@ void Terminal::json_line(const Json& value) { line(to_json_text(value)); }
 
 void Terminal::flush() {
   std::string_view rest = buffer_;
-  while (!rest.empty()) {
+  while (!rest.empty() && !reader_left_) {
     const ssize_t written = write(STDOUT_FILENO, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EPIPE) std::_Exit(0);
+    if (written < 0 && errno == EPIPE) {
+      reader_left_ = true;
+      break;
+    }
     if (written < 0) {
       error(fmt::format("writing standard output: {}", std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe)
       std::_Exit(3);

@@ -28,8 +28,8 @@ class Palette {
 };
 
 // What is printed goes through printable() line by line, except for our own colours. Standard output is buffered and written on flush(), at
-// the end, and whenever the buffer is large. A reader that went away (`ls | head`) ends the program quietly with 0; any other failure to
-// write stdout ends it with 3. One thread.
+// the end, and whenever the buffer is large. Where the reader went away (`find | head -1`), the rest is dropped: the command goes on, because its
+// exit code is an answer too. Any other failure to write stdout ends the program with 3. One thread.
 class Terminal {
  public:
   Terminal();
@@ -57,6 +57,7 @@ class Terminal {
 
  private:
   std::string buffer_;
+  bool reader_left_ = false;
   Palette out_palette_;
   Palette error_palette_;
   size_t width_;

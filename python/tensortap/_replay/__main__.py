@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tensortap._replay.report import Summary, lines_of, print_json, print_minimal, print_text, printable
+from tensortap._replay.report import Summary, end_output, lines_of, print_json, print_minimal, print_text, printable, say
 
 if TYPE_CHECKING:
     from tensortap._replay.calls import Call
@@ -187,7 +187,7 @@ def _minimize(calls: Iterator[Call], tensors: Any, arguments: argparse.Namespace
     if arguments.json:
         print_json({"op": arguments.op, "runtime": facts["runtime"], "differing": 0, "files": [], "dump": facts["dump"]})
     else:
-        print(printable(f"{arguments.op}: every bit comes out equal on {facts['runtime']}; there is no difference to keep"))
+        say(printable(f"{arguments.op}: every bit comes out equal on {facts['runtime']}; there is no difference to keep"))
     return FINE
 
 
@@ -200,7 +200,7 @@ def _emit(calls: list[Call], tensors: Any, arguments: argparse.Namespace, thread
     if arguments.json:
         print_json({"op": calls[0].name, "files": files})
     else:
-        print("\n".join(files))
+        say("\n".join(files))
     return FINE
 
 
@@ -222,8 +222,8 @@ def main() -> int:
     except _EndedError as ended:
         print(printable(f"tensortap: {ended}"), file=sys.stderr)
         return ended.code
-    except BrokenPipeError:
-        return FINE
+    finally:
+        end_output()
 
 
 if __name__ == "__main__":

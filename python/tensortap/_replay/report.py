@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,28 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
 
 
+def say(text: str = "") -> None:
+    """Print a line of the answer. Where the reader went away, the rest is dropped and the work goes on: the exit code is an answer too."""
+    try:
+        print(text)
+    except BrokenPipeError:
+        _drop_output()
+
+
+def end_output() -> None:
+    """Write what is still buffered; called once, before the program ends."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+
+
+def _drop_output() -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
 def print_json(value: object) -> None:
     """Print a line of JSON; numbers that it does not have are texts.
 
@@ -35,7 +59,7 @@ def print_json(value: object) -> None:
     value : object
         What to print.
     """
-    print(json.dumps(_finite(value), allow_nan=False))
+    say(json.dumps(_finite(value), allow_nan=False))
 
 
 def _finite(value: Any) -> Any:
@@ -183,7 +207,7 @@ class Summary:
 
 
 def _titled(title: str, text: str) -> None:
-    print(printable(f"{title:<13} {text}"))
+    say(printable(f"{title:<13} {text}"))
 
 
 def print_text(summary: Summary, recorded: str, here: str) -> None:
@@ -206,13 +230,13 @@ def print_text(summary: Summary, recorded: str, here: str) -> None:
         examples = ", ".join(reason["examples"]) + (", ..." if reason["count"] > len(reason["examples"]) else "")
         _titled("" if number else "not replayed", f"{reason['count']}: {reason['reason']} ({examples})")
     if summary.table:
-        print()
+        say()
         rows = [_TITLES, *summary.table]
         widths = [max(len(row[column]) for row in rows) for column in range(len(_TITLES))]
         for row in rows:
-            print(printable("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()))
+            say(printable("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()))
     if summary.left_out:
-        print(f"{summary.left_out} more; --all shows every output")
+        say(f"{summary.left_out} more; --all shows every output")
 
 
 def print_minimal(told: dict[str, Any]) -> None:
