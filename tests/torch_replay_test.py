@@ -231,7 +231,14 @@ def test_a_difference_is_found_and_measured(tmp_path: Path) -> None:
     os.close(reading)
     for output in ([], ["--json"]):
         words = [PYTHON, "-m", "tensortap._replay", dump, *output]
-        left = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(package_alone(tmp_path))}, text=True, check=False)
+        left = subprocess.run(
+            words,
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(package_alone(tmp_path))},
+            text=True,
+            check=False,
+        )
         assert (left.returncode, left.stderr) == (1, ""), "a reader that goes away changes no exit code"
     os.close(writing)
 

@@ -189,7 +189,8 @@ class Printer {
     const uint64_t unknown = number(summary_, "unknown");
     if (born.empty() && heirs == 0 && unknown == 0) return;
     std::string text = fmt::format("{} {}{}{}", born.size(), born.size() == 1 ? "op" : "ops", born.empty() ? "" : ": ", first_names(born));
-    if (heirs > 0) text += fmt::format("; {} {}{}", heirs, born.empty() ? "" : heirs == 1 ? "other " : "others ", heirs == 1 ? "inherits" : "inherit");
+    if (heirs > 0)
+      text += fmt::format("; {} {}{}", heirs, born.empty() ? "" : heirs == 1 ? "other " : "others ", heirs == 1 ? "inherits" : "inherit");
     if (const Json& growth = summary_.at("largest_growth"); !growth.is_null()) {
       text += fmt::format(" (largest growth {} times, {})", error_text(growth.at("growth")), named_text(growth));
     }

@@ -28,8 +28,8 @@ class Palette {
 };
 
 // What is printed goes through printable() line by line, except for our own colours. Standard output is buffered and written on flush(), at
-// the end, and whenever the buffer is large. Where the reader went away (`find | head -1`), the rest is dropped: the command goes on, because its
-// exit code is an answer too. Any other failure to write stdout ends the program with 3. One thread.
+// the end, and whenever the buffer is large. Where the reader went away (`find | head -1`), the rest is dropped and the command goes on:
+// its exit code is an answer too. Any other failure to write stdout ends the program with 3. One thread.
 class Terminal {
  public:
   Terminal();
