@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_BASE_JSON_H_
 #define TENSORTAP_BASE_JSON_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,10 @@ inline constexpr int kMaxJsonDepth = 100;
 Result<Json> parse_json(std::string_view text, std::string_view name);
 // The same for languages whose own reader takes the last of equal keys: keys that occur twice are put into `repeated`, not refused.
 Result<Json> parse_json(std::string_view text, std::string_view name, std::vector<std::string>& repeated);
+
+// The keys of the outermost object, equal ones each time, without the cost of its values: for telling what kind of config a text is.
+// Nothing where the text is no JSON object.
+std::optional<std::vector<std::string>> json_keys(std::string_view text);
 
 // "line:column" of the value at `pointer` (such as "/common_dump_settings/iteration") in `text`, of its key when it is a member of an
 // object; "1:1" when it is not there. For messages about values that parsed but are wrong.

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/text.h"
+
 namespace tensortap {
 namespace {
 
@@ -25,6 +27,31 @@ TEST(Json, RepeatedKeysCanBeAllowed) {
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_EQ(result->dump(), R"({"a":3,"b":{"c":2}})");
   EXPECT_EQ(repeated, (std::vector<std::string>{"c", "a"}));
+}
+
+TEST(Json, ObjectsOfManyKeysAreReadAsThoseOfFew) {
+  std::string text = "{";
+  for (int i = 0; i < 1000; ++i) text += concat("\"k", i, "\": [", i, ", {\"x\": null}], ");
+  const Result<Json> whole = parse_json(concat(text, "\"end\": true}"), "c.json");
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  ASSERT_EQ(whole->size(), 1001);
+  EXPECT_EQ(whole->items().begin().key(), "k0");
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ((*whole)[concat("k", i)][0], i);
+  EXPECT_EQ(error_of(concat(text, "\"k7\": 1}")).substr(0, 9), "c.json:1:");
+  std::vector<std::string> repeated;
+  const Result<Json> last = parse_json(concat(text, "\"k7\": 1, \"k900\": 2, \"k900\": 3}"), "c.json", repeated);
+  ASSERT_TRUE(last.ok());
+  EXPECT_EQ(repeated, (std::vector<std::string>{"k7", "k900", "k900"}));
+  EXPECT_EQ((*last)["k7"], 1);
+  EXPECT_EQ((*last)["k900"], 3);
+  EXPECT_EQ(last->size(), 1000);
+}
+
+TEST(Json, ListsTheKeysOfTheOutermostObject) {
+  EXPECT_EQ(json_keys(R"({"a": {"b": 1}, "c": [{"d": 2}], "a": 3})"), (std::vector<std::string>{"a", "c", "a"}));
+  EXPECT_EQ(json_keys(" {} "), std::vector<std::string>());
+  for (const char* text : {"", "3", "[{}]", "{\"a\": ", "{} {}", "{\"a\": 1,}"}) EXPECT_EQ(json_keys(text), std::nullopt) << text;
+  EXPECT_EQ(json_keys(std::string(kMaxJsonDepth + 1, '[')), std::nullopt);
 }
 
 TEST(Json, DeepNestingIsRefused) {

@@ -17,13 +17,9 @@ bool is_our_key(const std::string& key) {
 
 bool recognise_config(std::string_view text) {
   if (trim(text).empty()) return true;
-  const Result<Json> json = parse_json(text, "");
-  if (!json.ok() || !json->is_object()) return false;
-  if (json->contains("tensortap")) return true;
-  for (const auto& [key, unused] : json->items()) {
-    if (!is_our_key(key)) return false;
-  }
-  return true;
+  const auto keys = json_keys(text);
+  if (!keys) return false;
+  return std::ranges::find(*keys, "tensortap") != keys->end() || std::ranges::all_of(*keys, is_our_key);
 }
 
 Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, const DialectOptions& options) {

@@ -164,9 +164,9 @@ CaptureSpec to_spec(Settings settings, const Profile& profile, std::string_view 
 }  // namespace
 
 bool recognise_config(std::string_view text) {
-  std::vector<std::string> repeated;
-  const Result<Json> json = parse_json(text, "", repeated);
-  return json.ok() && json->is_object() && (json->contains("common_dump_settings") || json->contains("e2e_dump_settings"));
+  const auto keys = json_keys(text);
+  const auto is_section = [](const std::string& key) { return key == "common_dump_settings" || key == "e2e_dump_settings"; };
+  return keys && std::ranges::any_of(*keys, is_section);
 }
 
 Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, const DialectOptions& options) {

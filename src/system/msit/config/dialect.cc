@@ -1,5 +1,6 @@
 #include "system/msit/config/dialect.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -125,9 +126,8 @@ CaptureSpec to_spec(Settings settings) {
 std::span<const ConfigKey> keys() { return kKeys; }
 
 bool recognise_config(std::string_view text) {
-  std::vector<std::string> repeated;
-  const Result<Json> json = parse_json(text, "", repeated);
-  return json.ok() && json->is_object() && json->contains(std::string(kSwitch));
+  const auto keys = json_keys(text);
+  return keys && std::ranges::find(*keys, kSwitch) != keys->end();
 }
 
 Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, const DialectOptions& /*options*/) {

@@ -163,9 +163,8 @@ CaptureSpec to_spec(Options options) {
 std::span<const ConfigKey> keys() { return kKeys; }
 
 bool recognise_config(std::string_view text) {
-  std::vector<std::string> repeated;
-  const Result<Json> json = parse_json(text, "", repeated);
-  return json.ok() && json->is_object() && json->contains(std::string(kSection));
+  const auto keys = json_keys(text);
+  return keys && std::ranges::find(*keys, kSection) != keys->end();
 }
 
 Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, const DialectOptions& /*options*/) {
