@@ -78,7 +78,7 @@ def run_plain(folder: Path) -> tuple[dict[str, bytes] | None, str]:
     try:
         session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
         outputs = session.run(None, inputs_of(folder))
-    except Exception as error:  # whatever the runtime refuses, in whichever class of its own
+    except Exception as error:  # the runtime refuses with exceptions of several classes
         return None, str(error).splitlines()[0][:200]
     names = [output.name for output in session.get_outputs()]
     return {key: data for name, value in zip(names, outputs, strict=True) for key, data in flat(name, value).items()}, ""
@@ -115,7 +115,7 @@ def check(command: str, folder: Path, plain: tuple[dict[str, bytes] | None, str]
 
 
 def plain_runs(folders: list[Path]) -> list[tuple[dict[str, bytes] | None, str]]:
-    """Run all cases plain, in a process of their own, since the runtime may crash on one: that one does not run, then."""
+    """Run all cases plain, in a separate process, since the runtime may crash on one; such a case counts as one that does not run."""
     results: list[tuple[dict[str, bytes] | None, str]] = []
     context = multiprocessing.get_context("spawn")
     while len(results) < len(folders):

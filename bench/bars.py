@@ -107,7 +107,7 @@ TORCH_BARS: dict[str, Bar] = {
 
 
 def verdicts(bars: Mapping[str, Bar], figures: Mapping[str, float], notes: Mapping[str, str] | None = None) -> list[Verdict]:
-    """Hold figures against bars, in the order of the bars; a figure that is not there was not measured."""
+    """Compare figures with bars, in the order of the bars; a missing figure was not measured."""
     unknown = figures.keys() - bars.keys()
     if unknown:
         raise KeyError(f"no such bar: {', '.join(sorted(unknown))}")

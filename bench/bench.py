@@ -47,7 +47,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def strict(value: Any) -> Any:
-    """Make figures fit for strict JSON: what is not a finite number is null."""
+    """Make figures fit for strict JSON: NaN and Inf become null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return strict(dataclasses.asdict(value))
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
 """Measures from outside whether a budget is kept: a program's own time under `tensortap exec --budget 3%` to that of the program alone.
 
-Both are processes of their own. Nothing may come between the runs of one, since the budget counts time as the program spends it, so whole
+Each is a separate process. Nothing may come between the runs of one, since the budget counts time as the program spends it, so whole
 processes take turns.
 """
 

@@ -57,7 +57,7 @@ void wants(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(capture.wants(0));
 }
 
-// Two tensors that say which memory they are in; `changes`: a new content each time, otherwise always the same.
+// Two tensors that name the memory they are in; `changes`: a new content each time, otherwise always the same.
 void memory(benchmark::State& state, size_t elements, bool changes) {
   std::string pattern = "/dev/shm/tensortap-bench-XXXXXX";
   const std::string folder = mkdtemp(pattern.data());

@@ -101,7 +101,7 @@ CASES = (
 
 
 def case_named(name: str) -> Case:
-    """Find a case; children are told their case by its name."""
+    """Find a case; children receive the name of their case."""
     return next(case for case in CASES if case.name == name)
 
 

@@ -1,4 +1,4 @@
-"""Runs what is measured in processes of its own."""
+"""Runs each measurement in a separate process."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ TRAINING = {
     "coupled_decay": r"adam|Adam|optimizer|mul_|add_?|foreach|lerp",
     "seed": r"drop|bernoulli",
 }
-# Of the stochastic gradient descent.
+# For the stochastic gradient descent.
 DESCENT = {
     "momentum": r"SGD|mul_|foreach|add_",
     "nesterov": r"SGD|add|foreach",

@@ -45,7 +45,7 @@ class Places:
 
 
 def capture(places: Places, name: str, run: list[str]) -> str:
-    """Make one dump unless it is there; returns what went wrong."""
+    """Make one dump unless it exists; returns what went wrong."""
     out = places.folder / "dumps" / name
     if out.exists():
         return ""

@@ -27,7 +27,7 @@ class Onnx:
         return name
 
     def number(self, name: str, value: Any, dtype: Any = np.float32) -> str:
-        """Add a constant unless it is there."""
+        """Add a constant unless it exists."""
         self.weights.setdefault(name, np.array(value, dtype))
         return name
 

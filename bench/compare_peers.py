@@ -40,7 +40,7 @@ class Cost:
     cpu, wall : float
         Seconds, of all threads and processes.
     bytes : int
-        Of the tensors of both sides.
+        Size of the tensors of both sides.
     """
 
     cpu: float
@@ -218,9 +218,9 @@ The pair: RapidOCR's text detector for a picture of {facts["size"]} by {facts["s
 {table}
 
 tensortap's line is the whole command: it opens both dumps, finds the pairs by itself and writes all measures of
-[difference.md](difference.md), verdicts and births as JSON; integers are in it, too. msprobe's is its whole command, on the same tensors in
-the files of its own dumps, whose names match; it starts worker processes. Polygraphy's and NumPy's are of arrays that are in memory
-already, under equal names: reading files is not in them. The measures of the NumPy line are maximum, mean, relative maximum and mean, RMSE,
+[difference.md](difference.md), verdicts and births as JSON; it includes integers. msprobe's line is its whole command, on the same tensors
+in files of msprobe's dumps, whose names match; it starts worker processes. Polygraphy's and NumPy's lines do not include reading files:
+their arrays are in memory already, under equal names. The measures of the NumPy line are maximum, mean, relative maximum and mean, RMSE,
 relative L2, cosine, the two shares of msprobe, and minimum and maximum of both.
 
 ## The kernel alone

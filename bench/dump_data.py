@@ -1,12 +1,12 @@
 """Measures DumpData files and writes docs/overhead_dump_data.md.
 
-What is measured is writing, beside the native layout and beside dd, and turning them into NumPy files.
+It measures writing, beside the native layout and beside dd, and converting to NumPy files.
 
 usage: dump_data.py [--rounds N] [--mebibytes N] [--output FILE]; TENSORTAP_COMMAND as ./dev sets it.
 
 Everything is wall time of whole commands, run in turn, each round in the opposite order of the last; medians. Memory for the page cache is
-touched before each, since the first touch of a virtual machine's memory takes longer than the work. A copy by NumPy alone stands beside the
-conversions: it reads each file's elements and saves them as npy.
+touched before each, since the first touch of a virtual machine's memory takes longer than the work. The conversions are compared with a
+copy by NumPy alone, which reads each file's elements and saves them as npy.
 """
 
 from __future__ import annotations

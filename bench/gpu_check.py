@@ -184,7 +184,7 @@ print(json.dumps(sorted(digests)))
 
 
 def missing_tensors(check: Check, dump: Path, readings: list[dict[str, Any]]) -> list[str]:
-    """Name what the program read whose bytes are no tensor of the dump."""
+    """Name the values that the program read and whose bytes no tensor of the dump has."""
     package = next(iter(check.work.glob("wheel/tensortap/__init__.py")), None)
     if package is None:
         return []
@@ -241,7 +241,7 @@ def judge_values(check: Check, row: Row, answer: Answer, tapped: dict[str, Any],
         key: report.get(key) for key in ("devices", "not_looked_at", "records", "ops", "notes", "first_nonfinite", "losses")
     }
     if answer.name == "pinned":
-        # What copy_ writes over is NaN, what it made is not.
+        # copy_ overwrites NaN with values that are not NaN.
         types = {op["id"]: op["type"] for op in ops}
         wrong = sum(int(one["nan"]) > 0 for one in made[made["slot_kind"] == 0] if types[int(one["op"])] not in ("full", "fill_"))
         answer.say("find", f"false alarms: {wrong}", wrong == 0)

@@ -2,7 +2,7 @@
 
 usage: gpu_programs.py NAME RESULT [--device DEVICE] [--import MODULE]
 
-Each computes the same numbers whenever it runs, reads some of its own tensors, and writes what it found to RESULT as JSON.
+Each computes the same numbers whenever it runs, reads some of its tensors, and writes what it found to RESULT as JSON.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def infer(run: Run) -> None:
 
 
 def half_nan(run: Run) -> None:
-    """Overflow: exp() of 12 is Inf in float16, and Inf - Inf is NaN. A capture must say which operator and line it was."""
+    """Overflow: exp() of 12 is Inf in float16, and Inf - Inf is NaN. A capture must name the operator and the line."""
     x = torch.linspace(-1, 12, 640, device=run.device).reshape(20, 32).half()
     e = x.exp()
     n = e - e.flip(0) * 0 - e
@@ -147,7 +147,7 @@ def loader(run: Run) -> None:
 
 
 def pinned(run: Run) -> None:
-    """Copy to and from pinned memory without waiting: the host's side is not there when the operator returns."""
+    """Copy to and from pinned memory without waiting: the host's side is not complete when the operator returns."""
     source = torch.randn(501, 777)
     source = source.pin_memory() if run.is_cuda else source
     for i in range(6):
@@ -197,7 +197,7 @@ def fill(p, value, n, BLOCK: tl.constexpr):
 
 
 def unseen(run: Run) -> None:
-    """Fill memory by a kernel that is no operator, twice: what is read of it is neither unwritten nor the same."""
+    """Fill memory by a kernel that is no operator, twice: reads of it are neither unwritten nor the same."""
     if run.is_cuda:
         folder = tempfile.mkdtemp()
         (Path(folder) / "gpu_kernel.py").write_text(TRITON)
@@ -269,7 +269,7 @@ def recorded(run: Run) -> None:
 
 
 def nccl(run: Run) -> None:
-    """Train in a process group of one rank, whose outputs are complete on a stream of its own."""
+    """Train in a process group of one rank, whose outputs are complete on a separate stream."""
     import torch.distributed as dist
 
     store = dist.FileStore(tempfile.mkdtemp() + "/store", 1)
@@ -297,7 +297,7 @@ def memory(run: Run) -> None:
             held.append(torch.empty(1 << 28, device=run.device))
     except torch.OutOfMemoryError:
         run.extra["caught"] = True
-    held[0].fill_(2)  # with nothing left: whoever wants memory of the device now gets none
+    held[0].fill_(2)  # with nothing left: any request for memory of the device now fails
     run.loss(held[0][-1])
     held.clear()
     torch.cuda.empty_cache()

@@ -54,7 +54,7 @@ class MadeModel : public VectorDumpIndex {
   }
 };
 
-// Of a chain: each op also reads the first, and one up to a thousand ops before it.
+// A chain: each op also reads the first op, and one up to a thousand ops before it.
 class LongEdges : public VectorDumpIndex {
  public:
   explicit LongEdges(int64_t ops) {

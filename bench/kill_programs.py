@@ -81,7 +81,7 @@ class Killed:
 
     @property
     def loses_none(self) -> bool:
-        """Whether every row of every finished step is there, and every value or a word about it."""
+        """Whether the dump has every row of every finished step, and for each row its value or a report of the loss."""
         return self.fewest >= self.finished and self.mended == self.listed and self.silent == 0 and self.without == self.told
 
 
@@ -111,7 +111,7 @@ def start(kind: str, mode: str, folder: Path) -> tuple[subprocess.Popen[bytes], 
 
 
 def read(dump: Path, mode: str, finished: int) -> Killed:
-    """Read what is left of a dump, mend it and read it again."""
+    """Read what is left of a dump, repair it and read it again."""
     command = os.environ["TENSORTAP_COMMAND"]
     lines = subprocess.run([command, "ls", str(dump), "--json"], capture_output=True, text=True, check=True).stdout.splitlines()
     listed = sum("step" in json.loads(line) for line in lines)  # one line is about the dump
@@ -171,7 +171,7 @@ def main() -> int:
         if (number + 1) % PROGRESS == 0:
             print(f"{number + 1} kills, {steps} finished steps, {bad} dumps that lack a row", file=sys.stderr, flush=True)
     print(
-        f"{arguments.kind}: {arguments.kills} kills, {steps} finished steps, {bad} dumps that lack a row or do not say what they lack; "
+        f"{arguments.kind}: {arguments.kills} kills, {steps} finished steps, {bad} dumps that lack a row or do not report their losses; "
         f"{without} values were on their way"
     )
     return 1 if bad else 0

@@ -2,8 +2,8 @@
 
     python bench/live_control.py --python build/venv-torch/bin/python [--pairs 5]
 
-Runs a training step of a small transformer (PyTorch) and a chain of matrix products (ONNX Runtime) in processes of their own, plain and
-idle in ABBA order, and compares CPU time. The command is that of TENSORTAP_COMMAND, or of the build folder.
+Runs a training step of a small transformer (PyTorch) and a chain of matrix products (ONNX Runtime) in separate processes, plain and idle in
+ABBA order, and compares CPU time. The command is that of TENSORTAP_COMMAND, or of the build folder.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def set_latencies(python: str, runtime: str, count: int) -> list[float]:
 
 def main() -> int:
     """Print a JSON object for each runtime."""
-    parser = argparse.ArgumentParser(description="What an idle capture costs, and how soon a change is taken.")
+    parser = argparse.ArgumentParser(description="Measures the cost of an idle capture and the delay of a change.")
     parser.add_argument("--python", default=os.environ.get("TENSORTAP_TEST_PYTHON", sys.executable), help="a Python that has PyTorch")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--changes", type=int, default=10)

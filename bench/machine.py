@@ -13,7 +13,7 @@ from pathlib import Path
 QUIET = 0.05
 """The share of the processors' time that other processes may have on a machine that is called quiet."""
 BUSY_COLUMNS = (1, 2, 3, 6, 7, 8)
-"""Of the first line of /proc/stat: user, nice, system, irq, softirq, steal."""
+"""Columns of the first line of /proc/stat: user, nice, system, irq, softirq, steal."""
 
 
 @dataclass(frozen=True)

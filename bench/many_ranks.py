@@ -28,11 +28,11 @@ USUAL = JobSize(ranks=64, ops=2_000, steps=50)
 FULL = JobSize(ranks=1_000, ops=10_000, steps=100)
 ROW_BYTES = 512
 TABLE_BYTES = 100
-"""Of a row in the tables, at most."""
+"""The most bytes of a row in the tables."""
 SPILLED_BYTES = 50
 """What an engine may put on the disk for a row that it has no memory for."""
 MOST_FOR_EXAMPLES = 50_000_000
-"""Records that those hold in memory which are made for a cluster."""
+"""Records that the examples for a cluster hold in memory."""
 QUESTIONS = {
     "nonfinite": "first NaN or Inf",
     "apart": "distances of the ranks from their median",
@@ -123,7 +123,7 @@ def check_answers(name: str, first: dict[str, Any], distances: list[dict[str, An
 
 
 def ask_engines(tables: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    """Ask each engine each question that it has, each in a process of its own."""
+    """Ask each engine each of its questions, each in a separate process."""
     script = [os.environ["TENSORTAP_TEST_ENGINES"], str(ROOT / "bench/ranks_questions.py")]
     answers: dict[str, dict[str, dict[str, Any]]] = {}
     for engine in ("duckdb", "polars"):

@@ -69,7 +69,7 @@ def page_lines(ratios: dict[str, dict[str, Cell]], files: dict[str, list[dict[st
     return [
         "## MindSpore's tree",
         "",
-        "Ratios to a plain run, one thread. MindSpore's own dump of small models of its own, releases 2.0 to 2.10 on two CPU cores, costs",
+        "Ratios to a plain run, one thread. MindSpore's own dump of small models, releases 2.0 to 2.10 on two CPU cores, costs",
         "2.2 to 19 × in memory and 20 to 80 × on a disk.",
         "",
         *ratio_lines(ratios),

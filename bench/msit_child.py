@@ -56,7 +56,7 @@ def seconds_of(run: Callable[[], Any], rounds: int) -> float:
 def main() -> None:
     """Measure."""
     pairs, rounds = map(int, sys.argv[1:3])
-    torch.nn.Linear(1, 1)(torch.ones(1))  # the capture is there once something runs
+    torch.nn.Linear(1, 1)(torch.ones(1))  # the capture starts with the first operator
     side = sys.modules.get("_tensortap_torch")
     enable = (lambda _on: None) if side is None else side.functions.enable
     with torch.no_grad():

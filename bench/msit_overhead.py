@@ -134,7 +134,7 @@ def main() -> int:
             f"The program calls a decoder of 12 layers, uncompiled, with one thread; a plain round took {milliseconds:.1f} ms. The first "
             "two rows are CPU time of captured to uncaptured rounds of one process: the median of pairs of bursts in ABBA order, with the "
             "quartiles. The floor is open, write, rename and close of as many files of the same sizes by one thread. Dumps go to a file "
-            "system in memory, but for the last row."
+            "system in memory, except for the last row."
         ),
         "",
         *paragraph(meter.load().sentence()),

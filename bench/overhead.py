@@ -70,7 +70,7 @@ MODES: dict[str, dict[str, Any]] = {
 
 
 def child(script: str, *arguments: str) -> dict[str, Any]:
-    """Run a script of this folder in a process of its own; gives the JSON object it prints last, or {"error": ...}."""
+    """Run a script of this folder in a separate process; gives the JSON object it prints last, or {"error": ...}."""
     command = [sys.executable, str(ROOT / "bench" / script), *arguments]
     try:
         return report_of(command, LONGEST_SECONDS)
@@ -96,7 +96,7 @@ def captured_model(name: str, config: dict[str, Any] | None, **request: Any) -> 
 
 
 def has_room(folder: Path, needed: int) -> bool:
-    """Say whether a folder is there and its file system has room."""
+    """Return whether a folder exists and its file system has room."""
     return folder.is_dir() and shutil.disk_usage(folder).free >= needed
 
 
@@ -109,7 +109,7 @@ def captured_in_memory(case: Case, config: dict[str, Any], **request: Any) -> di
 
 
 def ratio_cell(plan: Plan, what: str, measure: Callable[[], dict[str, Any]]) -> Cell:
-    """Repeat a measurement that gives an overhead; failures are told and leave the cell empty."""
+    """Repeat a measurement that gives an overhead; failures are reported and leave the cell empty."""
     if not plan.begins(what):
         return Cell.of([], [])
     values: list[float] = []
@@ -249,7 +249,7 @@ def numpy_rates() -> dict[str, float]:
 
 
 def google_benchmark(program: str, temporary: Path | None = None) -> list[dict[str, Any]]:
-    """Run a benchmark program with its temporary files in a folder; gives its results, none when it is not there."""
+    """Run a benchmark program with its temporary files in a folder; gives its results, none if the program does not exist."""
     path = BENCH / "bench" / program
     if not path.exists():
         return []

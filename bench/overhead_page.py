@@ -202,7 +202,7 @@ def write_page(page: Page, found: list[Verdict], load: Load, target: Path) -> No
         *paragraph(
             "Ratios of the time of a run to the untouched session's, in one process, bursts of both in ABBA order. Each figure is the "
             f"median of {page.processes} process{'es' if page.processes > 1 else ''}, with the lowest and highest quartile in brackets. "
-            "1.00 is free. A figure that falls short is published as it is; the reasons are at the end. What is written goes to a file "
+            "1.00 is free. A figure that falls short is published as it is; the reasons are at the end. Dumps go to a file "
             "system in memory."
         ),
         "",
@@ -218,7 +218,7 @@ def write_page(page: Page, found: list[Verdict], load: Load, target: Path) -> No
     for threads, table in page.ratios.items():
         lines += [f"## {threads} thread{'s' if threads > 1 else ''}", "", *ratio_table(table), ""]
     lines += ["## A budget of 3 %, from outside", "", *budget_lines(page.budgets), ""]
-    lines += ["## Peak memory", "", "Highest resident memory of the process over what it had before the model was loaded.", ""]
+    lines += ["## Peak memory", "", "Highest resident memory of the process, less its memory before the model was loaded.", ""]
     lines += [*memory_table(page.memory), "", "## Writing more than the page cache should hold", "", *writing_lines(page.writing), ""]
     lines += ["## Statistics kernels", "", *kernel_table(page.kernels), ""]
     rates = ", ".join(f"{name} {rate / 1e9:.2f} GB/s" for name, rate in page.numpy.items())

@@ -2,7 +2,7 @@
 
 usage: peak_memory.py [--processes N] [--command TENSORTAP] [--exec-only] [--large] [NAME...]
 
-Each figure is the median of several processes: the highest resident memory over what the process had before the runtime was loaded.
+Each figure is the median of several processes: the highest resident memory, less the memory before the runtime was loaded.
 "plain" is the same library with capture off, "session" a plain session of the Python package, "exec" that package's program under
 `tensortap exec`. Models: those of cases.py, and with --large some with large weights, inside the file and beside it, which are made in
 build/bench-scratch, and some of the onnx package.
@@ -50,7 +50,7 @@ def save_with_inputs(model: Any, path: Path, **how: Any) -> str:
 
 
 def layered(layers: int, weight: tuple[int, ...], nodes_of: Callable[[int, str], list[Any]], shape: tuple[int, ...]) -> Any:
-    """Make a model of equal layers, each with a weight of its own."""
+    """Make a model of equal layers, each with its own weight."""
     from onnx import TensorProto, helper, numpy_helper
 
     random = np.random.default_rng(1)

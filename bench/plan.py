@@ -47,7 +47,7 @@ class Plan:
         return 2_000 if self.quick else 10_000
 
     def begins(self, what: str) -> bool:
-        """Say whether there is time for another figure, and tell the person who waits; what is left out is a problem of the run."""
+        """Return whether there is time for another figure, and announce it; a figure without time is a problem of the run."""
         if time.monotonic() > self.ends:
             self.problems.append(f"{what}: no time left in a quick run")
             return False

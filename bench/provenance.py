@@ -317,7 +317,7 @@ def backend_inputs(model: Any, data: Path) -> Inputs | None:
 
 
 def check_backend() -> Count:
-    """Check the cases that the onnx package tests runtimes with, all in one count; what cannot be run is left out."""
+    """Check the cases that the onnx package tests runtimes with, all in one count; cases that cannot run are left out."""
     total = Count("")
     models = 0
     for path in sorted((Path(onnx.__file__).parent / "backend/test/data").glob("*/*/model.onnx")):

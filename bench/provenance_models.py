@@ -1,4 +1,4 @@
-"""Small models, each of which ONNX Runtime rewrites in one way that makes it hard to say which node an executed op was."""
+"""Small models, each of which ONNX Runtime rewrites in one way that makes it hard to match an executed op with its node."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ MODES: dict[str, list[str]] = {
     "overflow watch": ["--config", "OVERFLOW"],
     "everything written": ["--full"],
 }
-# The config that stands for its name above.
+# The config that replaces its name above.
 OVERFLOW: dict[str, object] = {"trigger": "overflow", "payload": "full", "slots": ["in", "out"]}
 # A budget is kept over many steps.
 BUDGET_BURST = 10
@@ -103,7 +103,7 @@ def run_child(program: str, threads: int, pairs: int, options: list[str] | None,
             config.write_text(json.dumps(OVERFLOW))
             options = [str(config) if option == "OVERFLOW" else option for option in options]
             words = [command, "exec", "--quiet", "--out", f"{folder}/dump", "--keep-free", "0", *options, "--", *words]
-        # What tools write without being asked where goes with the folder.
+        # Files that tools write to the default folder are removed with this one.
         return report_of(words, LONGEST_SECONDS, {"TMPDIR": folder})
 
 

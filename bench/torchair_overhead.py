@@ -44,7 +44,7 @@ TO_REACH = {
 
 
 def measure(program: str, mode: str, pairs: int) -> tuple[Cell, float]:
-    """Measure one figure in a process of its own: the ratio, and the CPU time of a plain step in ms."""
+    """Measure one figure in a separate process: the ratio, and the CPU time of a plain step in ms."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(prefix="tensortap-bench-", dir=memory if memory.is_dir() else None) as folder:
         words = [os.environ["TENSORTAP_TEST_PYTHON"], str(CHILD), program, MODES[mode], str(pairs), folder]
@@ -99,9 +99,9 @@ def main() -> int:
         *lines,
         "",
         *paragraph(
-            "Every file of the tree is there when a call returns, so that each step waits for its files to be written: a file for each "
-            "operator, of which a step of a few operators makes dozens in less time than they take to be made. With tensors, a step of "
-            "`block` is some 140 MB of files."
+            "Every file of the tree is complete when a call returns, so each step waits for its files: one for each operator. "
+            "A step of a few operators makes dozens of files, and creating them takes longer than computing the step. With tensors, "
+            "a step of `block` is some 140 MB of files."
         ),
     ]
     arguments.output.write_text("\n".join(text) + "\n")

@@ -31,7 +31,7 @@ FRAME_MILLISECONDS = 17
 SCRIPT_MILLISECONDS = 4
 MEMORY_MIB = 300
 PEERS_HEADING = "## Other viewers"
-# Netron is welcoming until the graph is there.
+# Netron shows its welcome page until it has drawn the graph.
 NETRON_READY = "document.querySelectorAll('.node').length > 1000 && !document.body.classList.contains('welcome')"
 EXPLORER_READY = "document.querySelector('webgl-renderer canvas') !== null && !document.querySelector('.loading')"
 
@@ -106,7 +106,7 @@ def measure_peers(folder: Path, viewers: Path) -> dict[str, dict[str, Any]]:
 
 
 def bars_of(own: dict[str, dict[str, Any]]) -> list[Bar]:
-    """Hold what was measured against what was promised."""
+    """Compare the measured figures with the promised limits."""
     bars = []
     for name in ("10,000 ops", "100,000 ops"):
         flight = own[name]["flight"]
@@ -119,7 +119,7 @@ def bars_of(own: dict[str, dict[str, Any]]) -> list[Bar]:
 
 
 def number(value: float | None, unit: str) -> str:
-    """Write a figure, or that there is none."""
+    """Write a figure, or "none in 4 minutes"."""
     return "none in 4 minutes" if value is None else f"{value:.3g} {unit}"
 
 
@@ -142,7 +142,7 @@ def peers_section(own: dict[str, dict[str, Any]], peers: dict[str, dict[str, Any
 
 
 def kept_section(page_before: Path) -> str:
-    """Give the part about other viewers of a page that was made before, with its own day and load, or a line that there is none."""
+    """Give the part about other viewers of the earlier page, with its own day and load, or a line that it was not measured."""
     text = page_before.read_text() if page_before.is_file() else ""
     at = text.find(PEERS_HEADING)
     return f"{PEERS_HEADING}\n\nNot measured (`--no-peers`)." if at < 0 else text[at:].rstrip("\n")
@@ -164,7 +164,7 @@ def page(own: dict[str, dict[str, Any]], peers: str, machine: str) -> str:
         "Frames are those of a flight from far away down to where ops can be read, along the graph, and away again. Rows of the dump are",
         "mapped from its file, whose pages the server shares with the system's cache: they are not counted.",
         "",
-        f"What is said of a million records was there {number(own['1,000,000 records']['sentences'], 's')} after the command began.",
+        f"The sentences about a million records appeared {number(own['1,000,000 records']['sentences'], 's')} after the command began.",
         "",
         peers,
     ]
@@ -175,7 +175,7 @@ def main() -> int:
     """Measure and write the page; 1 when a limit is not kept."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=ROOT / "docs/overhead_web.md")
-    parser.add_argument("--no-peers", action="store_true", help="without the other viewers: what the page says of them stays")
+    parser.add_argument("--no-peers", action="store_true", help="skip the other viewers: the page keeps its part about them")
     options = parser.parse_args()
     meter = LoadMeter()
     with tempfile.TemporaryDirectory() as name:

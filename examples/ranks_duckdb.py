@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 
-# What ops read may be memory that nothing was written to yet.
+# An op may read memory that nothing was written to yet.
 FIRST = """
     select rank, step, job_op, name as op, slot, nan, pos_inf, neg_inf
     from records join job_ops using (job_op)

@@ -1,6 +1,6 @@
 """Dump operators of a compiled function, in a program that is written for TorchAir's device.
 
-Two operators are dumped: one by its name, the other because it stands in a scope.
+Two operators are dumped: one by its name, the other because it is in a scope.
 
     python -m tensortap.torchair examples/torchair_seed.py
 

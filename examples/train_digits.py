@@ -1,6 +1,6 @@
 """Train a small network on real handwritten digits, until the loss is NaN.
 
-The mistake, of a kind that people make: the norm divides by the root of a mean square, "+ 1e-6" is there against division by zero, and it
+The mistake is a common one: the norm divides by the root of a mean square, "+ 1e-6" protects against division by zero, and it
 was tested with numbers of 32 bits. Here it runs under autocast with numbers of 16 bits. One of the 1,797 scans is empty; its mean square is
 0, the inverse root is 1000, and the derivative of the inverse root, which takes that to the power of three, does not fit 16 bits any more:
 Inf in the backward pass of one step, NaN in every weight after it, and a loss of NaN one step later, in another line.

@@ -1,4 +1,4 @@
-// Any text is a dump config of AscendCL or an error with a place and a number; what a config becomes reaches a source as JSON, makes a
+// Any text is a dump config of AscendCL or an error with a place and a number. The config, translated, reaches a source as JSON and makes a
 // plan, and the plan decides for any op.
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Any text is a request of `tensortap set` or an error; what it becomes can be told again, and makes a plan or an error.
+// Any text is a request of `tensortap set` or an error. A request can be written as text again, and makes a plan or an error.
 
 #include <cstdint>
 #include <cstdlib>

@@ -17,7 +17,7 @@
 
 namespace tensortap {
 
-// Takes the next part off the input: its size, a number of type Size, then as much of it as there is.
+// Takes the next part off the input: its size, a number of type Size, then that many bytes, or fewer if the input ends.
 template <class Size>
 std::string_view fuzz_take(std::string_view& input) {
   Size size = 0;

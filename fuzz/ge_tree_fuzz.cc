@@ -1,6 +1,6 @@
-// Any bytes as a small tree of AscendCL's dump: recognised, opened at two levels, all of it read, mended and read again. The input is a row
-// of parts, two bytes of size each: the name of a file and its content, a table of statistics, mapping.csv; what is left over is a file
-// with a number for its name.
+// Any bytes as a small tree of AscendCL's dump: recognised, opened at two levels, all of it read, repaired and read again. The input is a
+// row of parts, two bytes of size each: the name of a file and its content, a table of statistics, mapping.csv; the rest is a file with a
+// number for its name.
 
 #include <filesystem>
 #include <string>
@@ -37,7 +37,7 @@ void run(std::string_view input) {
   if (read_all(step) != before) abort();
   const auto report = ascend::repair_tree(kFolder.path(), false);
   if (!report.ok()) return;
-  if (read_all(kFolder.path()) < before) abort();  // mending must not lose what could be read
+  if (read_all(kFolder.path()) < before) abort();  // repairing must not lose readable records
   const auto again = ascend::repair_tree(kFolder.path(), true);
   if (!again.ok() || !again->healthy) abort();
 }

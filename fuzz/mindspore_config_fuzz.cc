@@ -1,4 +1,4 @@
-// Any text, as any version and device, is a MindSpore config or an error with a place; what a config becomes reaches a source as JSON,
+// Any text, as any version and device, is a MindSpore config or an error with a place. The config, translated, reaches a source as JSON and
 // makes a plan or an error, and the plan decides for any op.
 
 #include <array>

@@ -1,5 +1,5 @@
 // Any bytes as a small MindSpore tree: opened at three levels, and all of it read. The input is a row of parts, two bytes of size each: the
-// name of a tensor's file, its content, statistic.csv, mapping.csv, a graph's message and its text; what is left over is dropped.
+// name of a tensor's file, its content, statistic.csv, mapping.csv, a graph's message and its text; the rest is dropped.
 //
 // A content that does not begin as an npy file does gets a right header's beginning, so that shapes are reached at once.
 

@@ -1,5 +1,5 @@
-// Any text is a config of msit or an error with a place; what a config becomes reaches a source as JSON, makes a plan, and the plan decides
-// for any op.
+// Any text is a config of msit or an error with a place. The config, translated, reaches a source as JSON and makes a plan, and the plan
+// decides for any op.
 
 #include <cstdint>
 #include <cstdlib>

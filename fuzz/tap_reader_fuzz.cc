@@ -1,6 +1,6 @@
-// Any bytes as the files of a native dump: opened, read, mended, opened and read again. The input is a row of files: for each of
+// Any bytes as the files of a native dump: opened, read, repaired, opened and read again. The input is a row of files: for each of
 // records.npy, ops.jsonl, tensors.npz, histograms.npy, run.json, sketches.npy and sketch_channels.npy four bytes of size, then the content;
-// what is left over is dropped.
+// the rest is dropped.
 //
 // Inputs that do not begin with an npy header get a right one in front of records.npy, so that rows are reached at once.
 
@@ -44,9 +44,9 @@ void run(std::string_view input) {
   const size_t before = read_all(*kLayout, folder);
   const auto report = kLayout->repair(folder, false);
   if (!report.ok()) return;
-  if (read_all(*kLayout, folder) != before) abort();  // mending must not lose what could be read
+  if (read_all(*kLayout, folder) != before) abort();  // repairing must not lose readable records
   const auto again = kLayout->repair(folder, true);
-  if (!again.ok() || !again->actions.empty()) abort();  // what is lost for good it may tell again
+  if (!again.ok() || !again->actions.empty()) abort();  // it may report again what is lost for good
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Any text is a request to the web view's server: it is let in or refused, and answered with JSON that reads, a sentence or bytes; the same
-// each time. Each line of the input is a target; what stands before a tab in it is the headers that the access rules look at.
+// Any text is a request to the web view's server: it is let in or refused, and answered with JSON that parses, a sentence or bytes; the
+// same each time. Each line of the input is a target; the text before a tab contains the headers that the access rules look at.
 
 #include <cstdint>
 #include <cstdlib>

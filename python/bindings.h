@@ -1,4 +1,4 @@
-// The parts of the extension module tensortap._core. They convert; what is decided, is decided in the libraries.
+// The parts of the extension module tensortap._core. They only convert; the libraries make all decisions.
 
 #ifndef TENSORTAP_PYTHON_BINDINGS_H_
 #define TENSORTAP_PYTHON_BINDINGS_H_
@@ -24,11 +24,11 @@ T value_or_throw(Result<T> result) {
   return *std::move(result);
 }
 
-// Text of a dump, which may hold any bytes. What is no UTF-8 becomes U+FFFD, as in our JSON.
+// Text of a dump, which may hold any bytes. Invalid UTF-8 becomes U+FFFD, as in our JSON.
 nanobind::object to_str(std::string_view text);
 
 // The records of a dump as a table: a capsule with a stream of Arrow's C data interface (the method __arrow_c_stream__), which keeps the
-// dump; and a list of (name, numbers, objects): an array, and for texts and lists what its numbers stand for, otherwise None.
+// dump; and a list of (name, numbers, objects): an array, and for texts and lists the objects that its numbers index, otherwise None.
 nanobind::object arrow_stream_of(const std::shared_ptr<const DumpIndex>& dump);
 nanobind::list frame_of(const DumpIndex& dump);
 

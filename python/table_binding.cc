@@ -83,7 +83,7 @@ nb::object numbers_of(ColumnType type, Column column) {
   }
 }
 
-// What the numbers of a column of texts or lists stand for; None for numbers that stand for themselves.
+// The objects that the numbers of a column of texts or lists index; None if the numbers are the values.
 nb::object objects_of(ColumnType type, const Column& column) {
   nb::list objects;
   for (const std::string& text : column.texts) objects.append(to_str(text));

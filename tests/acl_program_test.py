@@ -108,7 +108,7 @@ def test_names_that_no_loaded_model_has_are_said(program: Build, tmp_path: Path)
         done = run_program(program("dump_flow"), *words, *end, cwd=tmp_path)
         (line,) = done.stderr.splitlines()
         assert 'the model "resnet-50" (' in line
-        assert 'what runs is called "resnet50" or "classifier" or "other". Did you mean "resnet50"?' in line
+        assert 'names of running models: "resnet50", "classifier", "other". Did you mean "resnet50"?' in line
 
 
 # A16

@@ -1,6 +1,6 @@
 /*
  * The AscendCL interface on ONNX Runtime (libtensortap_acl.so): a program written for AscendCL compiles against these headers, links
- * -ltensortap_acl, and loads an ONNX model where it used to load an .om file. docs/acl.md says what is the same and what differs.
+ * -ltensortap_acl, and loads an ONNX model where it used to load an .om file. docs/acl.md lists what is the same and what differs.
  *
  * The headers are tensortap's own: functions, numbers and structures are those of the interface, the rest is not. They are plain C and
  * C++11. No function throws, ends the program or prints on stdout. A handle, a model id or an address that is not one of this library is
@@ -56,10 +56,10 @@ ACL_FUNC_VISIBILITY aclError aclFinalize(void);
 ACL_FUNC_VISIBILITY aclError aclFinalizeReference(uint64_t* refCount);
 
 ACL_FUNC_VISIBILITY aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion);
-/* "Ascend" names mean a chip to programs that choose by them; this one says what really computes. Static. */
+/* The name of the processor that really computes. It does not begin with "Ascend", since programs choose a chip by such names. Static. */
 ACL_FUNC_VISIBILITY const char* aclrtGetSocName(void);
 /* The release of CANN whose interface this library follows, as the version of the packages CANN, runtime and toolkit. The other packages
- * are not installed: ACL_ERROR_INVALID_FILE, as there. ACL_ERROR_INVALID_PARAM for an unknown package or a null `version`. */
+ * are not installed: ACL_ERROR_INVALID_FILE, as in CANN. ACL_ERROR_INVALID_PARAM for an unknown package or a null `version`. */
 ACL_FUNC_VISIBILITY aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* version);
 /* What went wrong last in this thread, in words, or null. Valid until the thread's next call; asking takes it away. */
 ACL_FUNC_VISIBILITY const char* aclGetRecentErrMsg(void);

@@ -32,8 +32,8 @@ typedef enum {
 typedef struct aclprofConfig aclprofConfig;
 typedef struct aclprofAicoreEvents aclprofAicoreEvents;
 
-/* ACL_ERROR_PROF_ALREADY_RUN for a second one, ACL_ERROR_INVALID_PARAM for a path that is not there, ACL_ERROR_PROF_NOT_RUN out of order.
- * */
+/* Errors: ACL_ERROR_PROF_ALREADY_RUN for a second call, ACL_ERROR_INVALID_PARAM if the path does not exist, ACL_ERROR_PROF_NOT_RUN out of
+ * order. */
 ACL_FUNC_VISIBILITY aclError aclprofInit(const char* profilerResultPath, size_t length);
 ACL_FUNC_VISIBILITY aclError aclprofFinalize(void);
 ACL_FUNC_VISIBILITY aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums, aclprofAicoreMetrics aicoreMetrics,

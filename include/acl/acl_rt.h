@@ -130,7 +130,7 @@ ACL_FUNC_VISIBILITY aclError aclrtDestroyContext(aclrtContext context);
 ACL_FUNC_VISIBILITY aclError aclrtSetCurrentContext(aclrtContext context);
 ACL_FUNC_VISIBILITY aclError aclrtGetCurrentContext(aclrtContext* context);
 
-/* ---- streams: each runs its tasks in order on a thread of its own; a null stream is the default stream of the device ------------ */
+/* ---- streams: each runs its tasks in order on a separate thread; a null stream is the default stream of the device -------------- */
 
 ACL_FUNC_VISIBILITY aclError aclrtCreateStream(aclrtStream* stream);
 ACL_FUNC_VISIBILITY aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag);
@@ -214,11 +214,11 @@ ACL_FUNC_VISIBILITY aclError aclrtGetArgsFromExceptionInfo(const aclrtExceptionI
 
 /* ACL_ERROR_UNINITIALIZE before aclInit(); ACL_ERROR_REPEAT_INITIALIZE when begun already. */
 ACL_FUNC_VISIBILITY aclError aclmdlInitDump(void);
-/* What the models are dumped that are loaded from now on, until the next of these calls or the end; each call has a time folder of its own.
+/* Sets the dump of the models that are loaded from now on, until the next of these calls or the end; each call makes a new time folder.
  * The file and codes: as for aclInit(), but a JSON that does not parse is ACL_ERROR_INVALID_DUMP_CONFIG. ACL_ERROR_DUMP_NOT_RUN before
  * aclmdlInitDump(). A failing call changes nothing. */
 ACL_FUNC_VISIBILITY aclError aclmdlSetDump(const char* dumpCfgPath);
-/* Waits until what was captured is written; models that are loaded afterwards are not dumped. */
+/* Waits until all captured data is written; models that are loaded afterwards are not dumped. */
 ACL_FUNC_VISIBILITY aclError aclmdlFinalizeDump(void);
 
 #ifdef __cplusplus

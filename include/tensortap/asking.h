@@ -29,25 +29,25 @@ extern "C" {
  * another call. Neither: it names the slot. */
 #define TENSORTAP_TENSOR_OWN_NAME 32u
 #define TENSORTAP_TENSOR_OTHER_NAME 64u
-/* The elements are in memory that the host cannot read, or are not there yet. Where `data` is null, the record was not looked at, and no
+/* The elements are in memory that the host cannot read, or are not complete yet. If `data` is null, the record was not looked at, and no
  * answer about the dump covers it. */
 #define TENSORTAP_TENSOR_ON_DEVICE 128u
 
 /* Memory that the host cannot read, such as that of a GPU. Of a source; lives as long as its session. */
 typedef struct tensortap_device {
   uint32_t size;
-  int32_t index;    /* number of the device among those of its kind */
-  const char* name; /* of the kind, such as "cuda" */
+  int32_t index;    /* number of the device among those of the same type */
+  const char* name; /* of the type, such as "cuda" */
   void* memory;     /* the source's own */
-  /* Copies the elements of a tensor of a running event, and waits for them. Returns the first one, in host memory: where *packed is set to
-   1 * the elements are contiguous, otherwise they have the strides of the tensor. Null where that cannot be: *reason is then a text as
-   * tensortap_not_captured() takes it. What it returns is valid until release(), or until the op of the event ended. On the thread of the
+  /* Copies the elements of a tensor of a running event, and waits for them. Returns the address of the first one, in host memory. If it
+   * sets *packed to 1, the elements are contiguous, otherwise they have the strides of the tensor. Null on failure: *reason is then a text
+   * as tensortap_not_captured() takes it. The result is valid until release(), or until the op of the event ended. On the thread of the
    * event, within the call that reports it. */
   const void* (*fetch)(const struct tensortap_device* device, const void* source, int* packed, const char** reason);
   void (*release)(const struct tensortap_device* device, const void* data); /* may be null */
 } tensortap_device;
 
-/* Of what an op gave: its NaN and Inf were in the memory before the op, which nothing was written to since it was allocated. */
+/* For an output: its NaN and Inf were in the memory before the op; nothing was written to that memory since it was allocated. */
 #define TENSORTAP_TENSOR_LEFT 0x1000000u
 /* The op ran in compiled code, in which kernels that are no ops read and write between the ops. */
 #define TENSORTAP_TENSOR_IN_COMPILED_CODE 0x2000000u
@@ -80,32 +80,30 @@ typedef struct tensortap_document {
   const void* data;
   uint64_t bytes;
 } tensortap_document;
-/* Behind what the file holds. Otherwise a file that is there stays as it is. */
+/* Appends to the file. Without this flag an existing file stays as it is. */
 #define TENSORTAP_DOCUMENT_APPEND 1u
 
-/* Writes it before returning: the whole file, or nothing. Returns TENSORTAP_UNSUPPORTED where the layout has no place for such files. A
- * failure is one of the session's.
+/* Writes it before returning: the whole file, or nothing. Returns TENSORTAP_UNSUPPORTED if the layout cannot store such files. A failure
+ * is one of the session's.
  * The path "attributes.bin" is for serialised values of attributes, given once, before the first op is registered: `attributes` of
  * tensortap_op then refer to them as {"ref": [offset, size]}. Only the native layout keeps them. */
 TENSORTAP_API int tensortap_add_document(tensortap_session* session, const tensortap_document* document) TENSORTAP_NOEXCEPT;
 
-/* Whether the dump has a place for what calls were given beside tensors, and keeps the tensors that belong to it: 0 no, 1 yes. */
+/* Whether the dump can store the arguments of calls that are no tensors, and keeps the tensors that belong to them: 0 no, 1 yes. */
 TENSORTAP_API int tensortap_wants_arguments(tensortap_session* session) TENSORTAP_NOEXCEPT;
 
-/* Whether the event after an op is to hold what the op read, too, as the op left it: 0 no, 1 yes. What it read before it ran is told as
- * ever (TENSORTAP_EVENT_READ_FIRST). */
+/* Whether the event after an op also has to contain the op's inputs, as the op left them: 0 no, 1 yes. Inputs as they were before the op
+ * are reported as usual (TENSORTAP_EVENT_READ_FIRST). */
 TENSORTAP_API int tensortap_wants_reads_after(tensortap_session* session) TENSORTAP_NOEXCEPT;
 
-/* Says what a call of an op was given beside tensors, where that is not what `attributes` of the op's registration has: `json` is the text
- * of an object that takes the place of all arguments among them. `step` and `call` are those of the call's event, `call` as
- * tensortap_op_event::call has it. Before that event. A failure is one of the session's, and run.json says from which step on they are
- * missing. */
+/* Reports the arguments of a call that are no tensors, if they differ from `attributes` of the op's registration: `json` is the text of an
+ * object that replaces all arguments among them. `step` and `call` are those of the call's event, `call` as tensortap_op_event::call has
+ * it. To be called before that event. A failure is one of the session's, and run.json contains the first step without arguments. */
 TENSORTAP_API int tensortap_add_arguments(tensortap_session* session, tensortap_op_id op, int64_t step, uint32_t call,
                                           const char* json) TENSORTAP_NOEXCEPT;
 
-/* Says what the engine knows of itself or of the job that it is part of: a member of the object "runtime" of run.json. `json` is the text
- * of a JSON value of at most 64 KiB; it takes the place of an earlier one of that name. Returns TENSORTAP_INVALID_ARGUMENT for other
- * text. */
+/* Reports a fact about the engine or its job: a member of the object "runtime" of run.json. `json` is the text of a JSON value of at most
+ * 64 KiB; it replaces an earlier one of that name. Returns TENSORTAP_INVALID_ARGUMENT for other text. */
 TENSORTAP_API int tensortap_add_fact(tensortap_session* session, const char* name, const char* json) TENSORTAP_NOEXCEPT;
 
 /* Reports that the calling thread goes on after an op that failed on it: the exception of the op was caught. */

@@ -124,8 +124,8 @@ typedef struct tensortap_session_options {
 #define TENSORTAP_SESSION_AFTER_ONLY 1u
 /* Equal storage and version do not mean equal bytes: every tensor is measured and written for itself. */
 #define TENSORTAP_SESSION_CONTENT_UNKNOWN 2u
-/* The source registers what an op calls underneath as ops of level 1, and what the program calls that is made of several ops as ops of
- * level 4, as far as tensortap_levels() has them. Without this flag an op counts as its own kernel, and as what the program calls. */
+/* The source registers the kernels of an op as ops of level 1, and functions that the program calls, made of several ops, as ops of level
+ * 4, as far as tensortap_levels() has them. Without this flag an op counts as its own kernel, and as the function that is called. */
 #define TENSORTAP_SESSION_KERNELS 4u
 /* The source registers modules as ops of level 2 and whole models as ops of level 3, and reports their calls as events, as far as
  * tensortap_levels() has them. Without this flag a config that asks for these levels is refused instead of giving nothing. */
@@ -176,7 +176,7 @@ enum tensortap_model_phase {
 #define TENSORTAP_OP_INSERTED_BY_RUNTIME 1u /* no node of the author's: the runtime made it */
 #define TENSORTAP_OP_SINGLE 2u              /* called by itself, outside every model */
 
-/* The runtime stores the channels, the second dimension, in blocks of `size` (2 to 255): dims [N, C, H, W] stand in memory as
+/* The runtime stores the channels, the second dimension, in blocks of `size` (2 to 255): dims [N, C, H, W] are stored as
  * [N, C / size, H, W, size]. Only for contiguous tensors without strides. */
 #define TENSORTAP_TENSOR_CHANNEL_BLOCK(size) ((size)*256u)
 #define TENSORTAP_TENSOR_CHANNEL_BLOCK_OF(flags) ((flags) / 256u % 256u)
@@ -184,7 +184,7 @@ enum tensortap_model_phase {
 #define TENSORTAP_TENSOR_UNWRITTEN 1u
 /* Every op that reads the value shows it again (show_reads): a session that asked for that need not keep it until they have run. */
 #define TENSORTAP_TENSOR_SHOWN_AGAIN 2u
-/* Of a tensor that tensortap_show_reads lists: its memory is gone, or holds something else. A loss if the op is kept. */
+/* For a tensor that tensortap_show_reads lists: its memory is gone, or holds something else. A loss if the op is kept. */
 #define TENSORTAP_TENSOR_GONE 4u
 
 /* One tensor of one event. */
@@ -208,7 +208,7 @@ typedef struct tensortap_tensor {
   uint64_t version;
   const struct tensortap_device* device; /* where `data` is null: has the elements (asking.h); null = description only */
   const void* source;                    /* for its fetch() */
-  const void* identity;                  /* the address that stands for `data` where equal bytes and views are known by it */
+  const void* identity;                  /* the address that replaces `data` where equal bytes and views are recognised by it */
 } tensortap_tensor;
 
 /* Tells what the op read: sets *tensors to an array of the kind TENSORTAP_SLOT_INPUT, valid until tensortap_on_op() returns, and returns
@@ -230,9 +230,9 @@ typedef struct tensortap_op_event {
   void* pool;
   uint32_t flags; /* TENSORTAP_EVENT_* */
   uint32_t call;  /* 1 + how many times the op had run in this step and run before; 0 = the session counts */
-  /* Of an event after the op: shows what it read, which is still as it was, except for what an event TENSORTAP_EVENT_READ_FIRST told: of
-   * that, found again by slot_index and element, the values that were told count. Called within tensortap_on_op(), at most once; may be
-   * null. */
+  /* For an event after the op: shows the op's inputs, which are unchanged, except for those that an event TENSORTAP_EVENT_READ_FIRST
+   * reported. For these, matched by slot_index and element, the reported values count. Called within tensortap_on_op(), at most once; may
+   * be null. */
   tensortap_show_reads show_reads;
   void* reads; /* its first argument */
 } tensortap_op_event;
@@ -245,7 +245,7 @@ typedef struct tensortap_op_event {
 /* ---- session ---------------------------------------------------------------------------------------------------------------- */
 
 /* Opens a session and creates its output folder. On failure returns a status, leaves *session null, and writes a message (what, where,
- * how to mend it) to `message`, cut to `capacity` bytes and always terminated. Starts no thread. */
+ * how to fix it) to `message`, cut to `capacity` bytes and always terminated. Starts no thread. */
 TENSORTAP_API int tensortap_session_open(const tensortap_session_options* options, tensortap_session** session, char* message,
                                          size_t capacity) TENSORTAP_NOEXCEPT;
 
@@ -260,7 +260,7 @@ TENSORTAP_API void tensortap_session_discard(tensortap_session* session) TENSORT
 /* Turns capture off and on. Off costs one load and one branch per event. */
 TENSORTAP_API void tensortap_session_enable(tensortap_session* session, int enabled) TENSORTAP_NOEXCEPT;
 
-/* Waits until everything handed over so far is written. Returns the first error of the session, if any. */
+/* Waits until everything captured so far is written. Returns the first error of the session, if any. */
 TENSORTAP_API int tensortap_session_flush(tensortap_session* session) TENSORTAP_NOEXCEPT;
 
 /* The session's report so far as JSON text (keys: docs/layouts/tap.md, run.json): coverage, losses, governor, first non-finite value.

@@ -105,7 +105,7 @@ typedef struct tensortap_onnxruntime_maker {
   int (*make_plain)(void* user);
 } tensortap_onnxruntime_maker;
 
-/* Makes a session with taps. Null when there is none: the program is then to make its own, and to say so with
+/* Makes a session with taps. Null when there is none: the program then makes its own session, and reports it with
  * tensortap_onnxruntime_runs_plain(). */
 TENSORTAP_API void* tensortap_onnxruntime_capture(const tensortap_onnxruntime_maker* maker) TENSORTAP_NOEXCEPT;
 TENSORTAP_API void tensortap_onnxruntime_answer(const void* data, uint64_t size) TENSORTAP_NOEXCEPT;
@@ -163,7 +163,7 @@ typedef struct tensortap_onnxruntime_model_options {
  *   for, or null, "unmatched": [what the config selects and the model does not have, in sentences], "other_models": [as in run.json]};
  *   "ops", "unmatched" and "other_models" are empty without a session;
  *   on failure {"error": message}; *model is then null.
- * A config that cannot be followed does not keep the model from running: it runs plain, and "capture_error" says so. */
+ * A config that cannot be followed does not keep the model from running: it runs plain, and "capture_error" reports it. */
 TENSORTAP_API int tensortap_onnxruntime_model_open(const tensortap_onnxruntime_model_options* options, tensortap_onnxruntime_model** model,
                                                    char** report) TENSORTAP_NOEXCEPT;
 

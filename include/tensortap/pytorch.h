@@ -23,7 +23,7 @@ TENSORTAP_API int tensortap_pytorch_open(const char* config, const char* out, ch
 /* Ends it: writes what is left and run.json. Done by itself at the end of the process. */
 TENSORTAP_API int tensortap_pytorch_close(void) TENSORTAP_NOEXCEPT;
 
-/* Loads the adapter that fits the libtorch of this process, without capturing: for graphs that have sessions of their own. Returns enum
+/* Loads the adapter that fits the libtorch of this process, without capturing: for graphs that have their own sessions. Returns enum
  * tensortap_status and a message. */
 TENSORTAP_API int tensortap_pytorch_prepare(char* message, size_t capacity) TENSORTAP_NOEXCEPT;
 
@@ -31,8 +31,8 @@ TENSORTAP_API int tensortap_pytorch_prepare(char* message, size_t capacity) TENS
  * steps of the process the program's own. */
 TENSORTAP_API void tensortap_pytorch_step(void) TENSORTAP_NOEXCEPT;
 
-/* What an adapter file does with known tensors, for doctor and build-adapter: JSON object {"torch", "problem": text or null}. To be called
- * in a process of its own that has libtorch loaded. Freed with tensortap_free(). */
+/* Tests an adapter file with known tensors, for doctor and build-adapter: JSON object {"torch", "problem": text or null}. To be called in a
+ * separate process that has libtorch loaded. Freed with tensortap_free(). */
 TENSORTAP_API char* tensortap_pytorch_self_test(const char* libtorch, const char* adapter) TENSORTAP_NOEXCEPT;
 
 /* For the Python side of this package alone, which calls it with the GIL held: a new dict of built-in functions (PyObject*); null with a

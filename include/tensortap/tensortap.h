@@ -64,7 +64,7 @@ class Session {
  public:
   Session() = default;
 
-  // `config` as in docs/capture_config.md, "" = statistics of everything. Returns "", or what is wrong and how to mend it.
+  // `config` as in docs/capture_config.md, "" = statistics of everything. Returns "", or what is wrong and how to fix it.
   std::string open(const std::string& config, const std::string& source, const std::string& program = "") {
     close();
     tensortap_session_options options{};

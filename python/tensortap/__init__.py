@@ -93,7 +93,7 @@ def find(
         What ``tensortap find --json`` prints.
     """
     if bool(source) + trends + bool(watch) > 1:
-        raise ValueError("source, trends and watch are questions of their own: ask one at a time")
+        raise ValueError("source, trends and watch exclude each other: give one at a time")
     path = os.fsencode(dump.path if isinstance(dump, Dump) else dump)
     conditions = [watch] if isinstance(watch, str) else list(watch)
     if isinstance(dump, Dump) and not part and len(dump.parts) < 2:  # it is open

@@ -28,7 +28,7 @@ def places() -> Iterator[Path]:
 
 def main() -> None:
     """Run the command in the place of this process, so that signals and exit codes are its own."""
-    # The interpreter ignores these two, and what is ignored stays so in the program that `exec` starts.
+    # The interpreter ignores these two signals, and the program that `exec` starts would inherit that.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     for folder in places():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tensortap._notebook import Record
 
 _GIVEN = ("Input", "Initializer", "Parameter")
-# Of what a record's statistics are, as `tensortap ls --json` names them.
+# The statistics of a record, as `tensortap ls --json` names them.
 _STATISTICS = ("min", "max", "mean", "std", "l2", "absmax", "nan", "pos_inf", "neg_inf", "zero")
 _MOST_ROWS = 1_048_575  # of a sheet, below its head
 _MOST_TEXT = 32_767  # of a cell
@@ -185,7 +185,7 @@ def _lines(texts: Any) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """Give what a cell can hold: no control characters, no text that a spreadsheet would take for a formula or cut."""
+    """Give a value that a cell can hold: no control characters, no text that a spreadsheet would cut or read as a formula."""
     if isinstance(value, float) and not np.isfinite(value):
         return str(value)
     if not isinstance(value, str):

@@ -192,7 +192,7 @@ def round(*, phase: Literal["prefill", "decode", "train"]) -> Iterator[None]:
     Raises
     ------
     ValueError
-        When there is no such phase.
+        When the phase is unknown.
     """
     phases = ("prefill", "decode", "train")
     if phase not in phases:
@@ -250,7 +250,7 @@ def _library_path() -> Path:
     for folder in (package / "lib", package.parent.parent):
         if (folder / _LIBRARY).exists():
             return folder / _LIBRARY
-    raise Error(f"{package / 'lib' / _LIBRARY} is not there: this build of tensortap has no part for PyTorch", "not_found")
+    raise Error(f"{package / 'lib' / _LIBRARY} does not exist: this build of tensortap has no part for PyTorch", "not_found")
 
 
 def _installed_side() -> tuple[ctypes.CDLL, Any]:

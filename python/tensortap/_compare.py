@@ -104,7 +104,7 @@ def _opened(dump: AnyDump) -> Dump:
 
 
 def _file_or_text(given: str | os.PathLike[str] | None, name: str, text: str) -> tuple[str, str]:
-    """Give a file's text and its name, or `text`, which stands for what was given otherwise."""
+    """Give a file's text and its name; without a file, give `text` and `name`."""
     if given is None:
         return text, name
     path = os.fspath(given)

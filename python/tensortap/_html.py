@@ -32,7 +32,7 @@ def text(value: object) -> str:
 
 
 def cell(value: object) -> str:
-    """Give what stands in a cell; NaN and Inf are red."""
+    """Give the content of a cell; NaN and Inf are red."""
     if value is None:
         return ""
     shown = text(f"{value:.4g}" if isinstance(value, float) else value)
@@ -85,12 +85,12 @@ def bars_by_size(values: Numbers, marked: Marks, caption: str, *, mark: str) -> 
     values : array of float64
         Not negative. Those that are zero or not finite have no bar.
     marked : array of bool
-        Which are red; they have at least a small bar. A bar that stands for several values has the height of the largest, and is red
-        when one of them is.
+        Which are red; they have at least a small bar. A bar of several values has the height of the largest, and is red when one of
+        them is.
     caption : str
-        What the numbers are.
+        Describes the numbers.
     mark : str
-        What red means.
+        Describes the red ones.
 
     Returns
     -------

@@ -27,7 +27,7 @@ def report(
     reference : Dump, str or path, optional
         The dump that it is judged by.
     out : str or path
-        The file, of at most 20 MB. One that is there is replaced.
+        The file, of at most 20 MB. An existing file is replaced.
     source_roots : iterable of str or path
         Lines of source files are read below these folders and below the current one, and nowhere else.
 

@@ -124,7 +124,7 @@ class RunOptions(TypedDict, total=False):
     dims : mapping
         Sizes of dimensions that the model leaves open.
     seed : int
-        What inputs that are not given are made from, 0 otherwise.
+        Seed of the inputs that are not given, 0 otherwise.
     range : tuple
         ``(low, high)`` of all inputs that are not given.
     ranges : mapping

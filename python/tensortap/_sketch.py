@@ -1,4 +1,4 @@
-"""Sketches: what a tensor holds by channel and by block, in numbers that are merged by addition and maximum."""
+"""Sketches: numbers about each channel and each block of a tensor, which merge by addition and maximum."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def read_sketch(dump: Dump, row: int) -> Sketch | None:
     dump : Dump
         The dump.
     row : int
-        Of the record.
+        Row of the record.
 
     Returns
     -------

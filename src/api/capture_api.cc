@@ -31,7 +31,7 @@ Result<CaptureSpec> spec_of(const char* config, const char* config_name) {
   const std::string_view text = config == nullptr ? std::string_view() : std::string_view(config);
   const std::string name = config_name == nullptr ? "config" : config_name;
   if (trim(text).empty()) return CaptureSpec{};
-  // What no language knows is held against our own, which says where the text stops making sense.
+  // A text in no known dialect is read as our own, whose parser reports where the text stops making sense.
   const Dialect* dialect = recognise_dialect(text);
   return read_config(text, name, dialect == nullptr ? "tensortap" : dialect->name);
 }

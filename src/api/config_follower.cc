@@ -21,7 +21,7 @@ bool same_file(const struct stat& one, const struct stat& other) {
          one.st_ctim.tv_nsec == other.st_ctim.tv_nsec;
 }
 
-// The text of the file with the members of `over` in place of its own. What is wrong with either is for read_config() to say.
+// The text of the file with its members replaced by those of `over`. read_config() reports what is wrong with either.
 std::string laid_over(const std::string& text, const std::string& path, const std::string& over) {
   std::vector<std::string> repeated;
   Result<Json> config = parse_json(text, path, repeated);

@@ -1,4 +1,4 @@
-// A config file that says what a running session captures, and may change meanwhile.
+// A config file that controls what a running session captures, and that may change meanwhile.
 
 #ifndef TENSORTAP_API_CONFIG_FOLLOWER_H_
 #define TENSORTAP_API_CONFIG_FOLLOWER_H_
@@ -21,14 +21,13 @@ class ConfigFollower {
  public:
   static constexpr int64_t kInterval = 1'000'000'000;
 
-  // `opened`: what the session was opened with; its `follow.path` is not empty. `device`: that of this process; nothing where devices
-  // are no matter of the session's steps. `interval`: ns from look to
-  // look.
+  // `opened`: the spec that opened the session; its `follow.path` is not empty. `device`: that of this process; nothing where devices do
+  // not matter for the session's steps. `interval`: ns from look to look.
   ConfigFollower(CaptureSpec opened, std::optional<int> device, int64_t interval = kInterval)
       : opened_(std::move(opened)), device_(device), interval_(interval) {}
 
-  // Looks at the file, at most once in each interval. What to go on with when the file is another one than at the last look; nothing
-  // otherwise. Errors, once for each change of the file: it is not there, or is no config; what was there before goes on.
+  // Looks at the file, at most once in each interval. Returns the new spec if the file has changed since the last look, otherwise nothing.
+  // Errors, once for each change of the file: it does not exist, or is no config; the earlier spec then stays in effect.
   Result<std::optional<CaptureSpec>> look();
 
  private:

@@ -45,7 +45,7 @@ TEST_F(Following, GivesWhatAChangedFileSaysAndNothingOtherwise) {
   EXPECT_EQ((*next)->steps.to_text(), "1-2");
   ASSERT_EQ((*next)->include.size(), 1U);
   EXPECT_EQ((*next)->include[0].text, "2");
-  EXPECT_EQ((*next)->layout_options.at("k"), "kept") << "what is not a choice of ops or steps stays";
+  EXPECT_EQ((*next)->layout_options.at("k"), "kept") << "settings other than ops and steps stay";
   next = follower.look();
   EXPECT_TRUE(next.ok() && !next->has_value()) << "the file is as it was";
   write(R"({"dump_enable": "false"})");

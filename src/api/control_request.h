@@ -15,9 +15,9 @@
 namespace tensortap {
 
 struct ControlRequest {
-  uint64_t seq = 0;    // what the answer is known by
+  uint64_t seq = 0;    // the answer has the same number
   std::string config;  // keys of the native config with other values, a JSON object; "" = none
-  std::string steps;   // also relative to the step that takes it up: "now", "now..", "now..+3", "now..40"
+  std::string steps;   // also relative to the step that applies it: "now", "now..", "now..+3", "now..40"
   std::optional<bool> on;
   bool flush = false;
   bool snapshot = false;                    // the last ops that are kept in memory
@@ -26,14 +26,14 @@ struct ControlRequest {
   [[nodiscard]] std::string plan_text() const;  // that part of it, in JSON
 };
 
-// The number of the request alone, 0 where there is none: also what is refused is answered by it.
+// Only the number of the request, 0 where there is none: answers to refused requests need it, too.
 uint64_t sequence_of(std::string_view text);
 
 // Errors: kInvalidArgument "name: what" for what is no JSON, unknown keys (with the nearest) and wrong types.
 Result<ControlRequest> parse_control(std::string_view text, const std::string& name);
 
-// What the session goes on with, of what it was asked for last, when the step of this number takes it up. Whoever says what to capture
-// means it to begin; `on` has the last word. Steps that have all passed become all steps. Errors: kInvalidArgument.
+// The spec after the request, if the step of this number applies it; `asked` is the spec of the last request. A request with `config` or
+// `steps` also switches the capture on, unless `on` is false. Steps that have all passed become all steps. Errors: kInvalidArgument.
 Result<CaptureSpec> changed_spec(const ControlRequest& request, const CaptureSpec& asked, int64_t step);
 
 }  // namespace tensortap

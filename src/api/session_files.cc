@@ -91,7 +91,7 @@ void SessionFiles::update(const SessionCounts& counts, bool on) {
   changing["on"] = on;
   const std::string text = concat(head_, ", ", to_json_text(changing).substr(1), "\n");
   if (head_.empty() || text == told_) return;
-  // The dump may be gone, or the disk full: whoever looks sees what was there before.
+  // The dump may be gone, or the disk full: readers then see the earlier content.
   if (held_->replace_file(kSessionFile, text, access_).ok()) told_ = text;
 }
 

@@ -32,15 +32,15 @@ struct SessionFacts {
 // Removes on destruction what it made, and the files of a conversation. One thread at a time.
 class SessionFiles {
  public:
-  // For a session that has just been opened. `problem` gets what keeps the session from being found, which is no reason to fail.
+  // For a session that has just been opened. `problem` gets the reason why the session cannot be found; the session runs nevertheless.
   static std::unique_ptr<SessionFiles> create(const SessionFacts& facts, const SessionCounts& counts, bool on, Status& problem);
   ~SessionFiles();
   SessionFiles(const SessionFiles&) = delete;
   SessionFiles& operator=(const SessionFiles&) = delete;
 
-  // Where it is told what to do and answers; it may be gone by now.
+  // The folder of requests and answers; it may be gone by now.
   [[nodiscard]] const std::string& folder() const { return folder_; }
-  // Writes session.json anew where there is something new.
+  // Writes session.json again if something has changed.
   void update(const SessionCounts& counts, bool on);
   Status write_reply(std::string_view text);
 

@@ -1,10 +1,10 @@
 // Who could have written a file that we are about to load as code.
 //
-// Whoever can replace such a file, or rename a folder on the way to it, runs code in the process that loads it. So each of these must
-// belong to the effective user or to root, and nobody else may write it: the file, every folder from the root to it, and every link on the
-// way. One exception: in a folder like /tmp (root's, sticky) others can add entries, but cannot touch ours.
+// A user who can replace such a file, or rename a folder on the way to it, runs code in the process that loads it. So each of these must
+// belong to the effective user or to root, and no other user may write it: the file, every folder from the root to it, and every link on
+// the way. One exception: in a folder like /tmp (root's, sticky) others can add entries, but cannot touch ours.
 //
-// What is installed beside our own libraries has a rule of its own: it must not be more open than the folder of those libraries, as whoever
+// Files installed beside our own libraries follow another rule: they must not be more open than the folder of those libraries. A user who
 // can write there can replace the libraries, which run already.
 
 #ifndef TENSORTAP_BASE_CODE_FILE_H_
@@ -18,7 +18,7 @@ namespace tensortap {
 
 // The path to load the file by: absolute and without links. No other user can make this path mean another file afterwards, since each name
 // in it was looked up in a folder that only the effective user and root can change, which is why it may be opened again by name.
-// `own_folder` is the folder of our libraries, "" = none. Errors: kUnsupported naming what others can change, and how to mend it; kNotFound
+// `own_folder` is the folder of our libraries, "" = none. Errors: kUnsupported naming what others can change, and how to fix it; kNotFound
 // and kIo as for any file.
 Result<std::string> trusted_code_file(const std::string& path, const std::string& own_folder);
 

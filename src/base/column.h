@@ -1,4 +1,4 @@
-// Columns of values in memory: what tables of Arrow and Parquet are made of.
+// Columns of values in memory, which make up tables of Arrow and Parquet.
 
 #ifndef TENSORTAP_BASE_COLUMN_H_
 #define TENSORTAP_BASE_COLUMN_H_

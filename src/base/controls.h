@@ -1,4 +1,4 @@
-// Characters of a text that a terminal obeys instead of showing them, or that change how what stands beside them is shown.
+// Characters of a text that a terminal obeys instead of showing them, or that change how their neighbours are shown.
 
 #ifndef TENSORTAP_BASE_CONTROLS_H_
 #define TENSORTAP_BASE_CONTROLS_H_

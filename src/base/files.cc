@@ -101,14 +101,14 @@ Result<File> File::open(const std::string& path, int flags, Access access) { ret
 
 Result<File> File::open_at(int folder, const std::string& name, const std::string& path, int flags, Access access) {
   const bool is_new = (flags & O_EXCL) != 0 || is_nameless(flags);
-  // A look before, since opening a device may do something; O_NONBLOCK and a look after, since it may be another by then. What must be a
-  // folder is refused by the system unless it is one.
+  // A look before, since opening a device may do something; O_NONBLOCK and a look after, since it may be another file by then. With
+  // O_DIRECTORY the system itself refuses everything but folders.
   struct stat info {};
   const bool is_folder = (flags & O_DIRECTORY) != 0 && !is_nameless(flags);
   if (!is_new && !is_folder && fstatat(folder, name.c_str(), &info, 0) == 0 && is_special(info.st_mode))
     return special_error(path, info.st_mode);
   const int safe = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (writes(flags) && !is_new ? O_NOFOLLOW : 0);
-  // What is there is emptied when it is known to be ours.
+  // An existing file is emptied only after the checks below.
   const int fd = ::openat(folder, name.c_str(), (flags & ~O_TRUNC) | safe, file_mode(access));
   if (fd < 0) return open_error(folder, name, path, flags, errno);
   File file(fd, path);

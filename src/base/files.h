@@ -17,11 +17,11 @@
 
 namespace tensortap {
 
-// Who besides its owner may use what is made: no one, or whoever the umask admits.
+// Who may use a new file or folder: only its owner, or also those that the umask admits.
 enum class Access : uint8_t { kPrivate, kShared };
 constexpr mode_t folder_mode(Access access) { return access == Access::kShared ? 0777 : 0700; }
 constexpr mode_t file_mode(Access access) { return access == Access::kShared ? 0666 : 0600; }
-// That of a file or folder that is there; kPrivate where it cannot be asked.
+// That of an existing file or folder; kPrivate if it cannot be read.
 Access access_of(const std::string& path);
 
 // An open file descriptor, closed on destruction. Move-only. Thread-compatible; pwrite/pread are as thread-safe as the kernel's.
@@ -32,8 +32,8 @@ class File {
   File& operator=(File&& other) noexcept;
   ~File();
 
-  // `flags` as open(2) has them; O_CLOEXEC is added. `access` is that of a new file. Never waits for what is no file. Errors:
-  // kInvalidArgument for pipes, devices and sockets; kIo when a file that is there is to be written and is a symbolic link or has another
+  // `flags` as open(2) has them; O_CLOEXEC is added. `access` is that of a new file. Never waits for a pipe or device. Errors:
+  // kInvalidArgument for pipes, devices and sockets; kIo if an existing file is opened for writing and is a symbolic link or has another
   // name.
   static Result<File> open(const std::string& path, int flags, Access access = Access::kPrivate);
   // The same for `name` in an open folder (AT_FDCWD: the current one). `path` is what messages call it.
@@ -68,7 +68,7 @@ class File {
 };
 
 // A whole file in memory, read-only. Move-only; immutable. An empty file is an empty span. A mapped file that shrinks raises SIGBUS where
-// it is read beyond its new end (dumps that are still written only grow); the command says so and exits (cli/cut_file.h).
+// it is read beyond its new end (dumps that are still written only grow); the command reports this and exits (cli/cut_file.h).
 class MappedFile {
  public:
   MappedFile() = default;
@@ -82,7 +82,7 @@ class MappedFile {
   // and again.
   static Result<MappedFile> open_settled(const std::string& path);
   static constexpr uint64_t kMostCopied = uint64_t{16} << 20;
-  // The same with `room` zeros behind the file, as memory of its own: changes of own_bytes() stay out of the file.
+  // The same with `room` zeros behind the file, in separate memory: changes of own_bytes() stay out of the file.
   static Result<MappedFile> open_with_room(const File& file, uint64_t room);
   [[nodiscard]] std::span<std::byte> own_bytes() const { return {static_cast<std::byte*>(data_), room_ == 0 ? 0 : size_}; }
   // kCorrupt when the file has become shorter than its map: reading on would end the process.
@@ -121,7 +121,7 @@ std::string parent_path(std::string_view path);  // "." when there is none
 Status errno_status(std::string_view what, int error);
 // The words for it: strerror(), and of a limit where to find it.
 std::string error_text(int error);
-// Says that nothing is written into a file that has another name (a hard link), which may be somebody else's.
+// Reports that nothing is written into a file that has another name (a hard link), which may belong to another user.
 Status other_name_error(std::string_view path);
 
 }  // namespace tensortap

@@ -11,7 +11,7 @@
 namespace tensortap {
 
 // Holds the flag from its making to its end; waits while another thread holds it. Not recursive. The flag outlives it. One locked
-// instruction where nobody waits: std::atomic_flag::wait() would make every end of a lock look for threads to wake.
+// instruction if no thread waits: std::atomic_flag::wait() would make every end of a lock look for threads to wake.
 class FlagLock {
  public:
   explicit FlagLock(std::atomic_flag& flag) : flag_(flag) {

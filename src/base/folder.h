@@ -1,5 +1,5 @@
-// A folder that is held open and in which no link is followed: what is written, cut or removed through it lies below it, whatever somebody
-// else puts there meanwhile.
+// A folder that is held open and in which no link is followed: files written, cut or removed through it lie below it, whatever other
+// processes put there meanwhile.
 
 #ifndef TENSORTAP_BASE_FOLDER_H_
 #define TENSORTAP_BASE_FOLDER_H_

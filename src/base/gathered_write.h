@@ -16,8 +16,8 @@ namespace tensortap {
 // A piece to write; the memory is only read.
 iovec piece_of(std::span<const std::byte> bytes);
 
-// Writes all of the pieces at the position of the descriptor, however many calls it takes. At most IOV_MAX of them (1024); what they are is
-// changed on the way. Errors name the file by `name`.
+// Writes all of the pieces at the position of the descriptor, however many calls it takes. At most IOV_MAX of them (1024). Changes the
+// entries of `pieces`. Errors name the file by `name`.
 Status write_pieces(int file, std::string_view name, std::span<iovec> pieces);
 
 }  // namespace tensortap

@@ -28,7 +28,7 @@ Result<Json> parse_json(std::string_view text, std::string_view name, std::vecto
 std::optional<std::vector<std::string>> json_keys(std::string_view text);
 
 // "line:column" of the value at `pointer` (such as "/common_dump_settings/iteration") in `text`, of its key when it is a member of an
-// object; "1:1" when it is not there. For messages about values that parsed but are wrong.
+// object; "1:1" when it does not exist. For messages about values that parsed but are wrong.
 std::string json_position(std::string_view text, std::string_view pointer);
 
 // Strict JSON: non-finite numbers become the strings "nan", "inf", "-inf"; invalid UTF-8 is replaced. One line.

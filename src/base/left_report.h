@@ -1,5 +1,5 @@
-// What a process tells the `tensortap exec` that it runs under: where it writes dumps, and the report of a capture that could not finish
-// its dump (a full disk, a folder that is gone).
+// Messages from a process to the `tensortap exec` that it runs under: where it writes dumps, and the report of a capture that could not
+// finish its dump (a full disk, a folder that is gone).
 
 #ifndef TENSORTAP_BASE_LEFT_REPORT_H_
 #define TENSORTAP_BASE_LEFT_REPORT_H_

@@ -17,7 +17,7 @@ void say(std::string_view text) noexcept {
   try {
     write_to_stderr(concat("tensortap: ", text, "\n"));
   } catch (const std::exception&) {
-    // Without memory for a line, no one can be informed.
+    // Without memory for a line, the message is lost.
     return;
   }
 }

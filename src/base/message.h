@@ -1,4 +1,4 @@
-// What our libraries say to people inside somebody else's program.
+// Messages of our libraries to people, inside another program.
 
 #ifndef TENSORTAP_BASE_MESSAGE_H_
 #define TENSORTAP_BASE_MESSAGE_H_

@@ -12,7 +12,7 @@ std::string other_model_text(const OtherModel& other) {
     // A model may be called like its graph.
     if (std::ranges::find(names, quote(name)) == names.end()) names.push_back(quote(name));
   }
-  const std::string runs = names.empty() ? "what runs has no name of a model" : concat("what runs is called ", join(names, " or "));
+  const std::string runs = names.empty() ? "no running model has a name" : concat("names of running models: ", join(names, ", "));
   return concat("the model ", quote(other.name), other.origin.empty() ? "" : concat(" (", other.origin, ")"), " does not run; ", runs, ".",
                 did_you_mean(other.name, other.running));
 }

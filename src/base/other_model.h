@@ -13,7 +13,7 @@ namespace tensortap {
 struct OtherModel {
   std::string name;                  // that is asked for
   std::string origin;                // where: "acl.json:3:5"; "" = not known
-  std::vector<std::string> running;  // names of what runs; a model may have several, of its file and of its graph
+  std::vector<std::string> running;  // names of the running models; a model may have several, of its file and of its graph
 };
 
 // One sentence, with the nearest name if one is near.

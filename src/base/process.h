@@ -11,10 +11,10 @@
 
 namespace tensortap {
 
-// Whether a process has this number now, somebody else's too; false for 0 and for what no process can be called.
+// Whether a process has this number now, also another user's; false for 0 and for numbers that no process can have.
 bool process_exists(uint64_t number);
 
-// A process that no later one with the same number is taken for. Value type.
+// Identifies a process; a later process with the same number is another one. Value type.
 struct ProcessIdentity {
   uint64_t number = 0;
   uint64_t start = 0;  // in the kernel's ticks since it booted, 0 = unknown
@@ -30,7 +30,7 @@ bool is_running(const ProcessIdentity& process);
 struct ProcessFacts {
   uint64_t parent = 0;
   uint64_t start = 0;
-  bool ended = false;  // nobody waited for it yet
+  bool ended = false;  // its parent has not waited for it yet
   uid_t owner = 0;
 };
 std::optional<ProcessFacts> process_facts(uint64_t number);

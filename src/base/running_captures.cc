@@ -20,7 +20,7 @@ std::vector<std::string> candidates() {
   return paths;
 }
 
-// Links in it are followed by us, so nobody else may have a say in what it holds.
+// We follow links in it, so no other user may be able to change it.
 Status check_private(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return errno_status(path, errno);

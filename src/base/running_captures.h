@@ -20,7 +20,7 @@ namespace tensortap {
 inline constexpr std::string_view kSessionFile = "session.json";      // what it is; from the session
 inline constexpr size_t kMostBefore = 100;                            // requests without an answer that a control file holds beside its own
 inline constexpr std::string_view kControlFile = "control.json";      // what is asked of it; from `tensortap set`
-inline constexpr std::string_view kReplyFile = "control_reply.json";  // what became of that; from the session
+inline constexpr std::string_view kReplyFile = "control_reply.json";  // the answer to that; from the session
 inline constexpr std::string_view kSharedFolder = ".tensortap";       //
 inline constexpr std::string_view kSessionFolder = "session_";        // and the process, and a number
 inline constexpr uint64_t kMostControlBytes = uint64_t{1} << 20;
@@ -30,13 +30,13 @@ inline constexpr std::string_view kSessionLink = "session-";  // and the process
 inline constexpr std::string_view kExecFile = "exec-";        // and the process
 
 // The user's folder, made where it is missing: tensortap in XDG_RUNTIME_DIR, or where that is no folder, tensortap-UID in TMPDIR or /tmp.
-// Errors: kIo when it cannot be made; kInvalidArgument when what is there is no folder, somebody else's, or open to others.
+// Errors: kIo when it cannot be made; kInvalidArgument when the path is no folder, belongs to another user, or is open to others.
 Result<std::string> make_running_folder();
-// Those that are there and the user's alone: a capture may have been started with other variables.
+// The existing ones that are the user's alone: a capture may have been started with other variables.
 std::vector<std::string> running_folders();
 
-// What a file of a stranger's making is read as: a whole file of at most kMostControlBytes, by no link, of `owner`. `seen`, not null, gets
-// what it is. Errors: kNotFound; kInvalidArgument saying what is wrong with it; kIo.
+// Reads a file that a stranger may have made: a whole file of at most kMostControlBytes, no link, of `owner`. `seen`, not null, gets the
+// file's facts. Errors: kNotFound; kInvalidArgument saying what is wrong with it; kIo.
 Result<std::string> read_owned_file(const std::string& path, uid_t owner, struct stat* seen = nullptr);
 
 }  // namespace tensortap

@@ -46,7 +46,7 @@ TEST_F(Places, TheRuntimeFolderComesFirst) {
 
 TEST_F(Places, WithoutItOneInTheTemporaryFolderIsTheUsersAlone) {
   EXPECT_TRUE(running_folders().empty());
-  EXPECT_EQ(*make_running_folder(), temporary()) << "the folder that the variable names is not there";
+  EXPECT_EQ(*make_running_folder(), temporary()) << "the folder that the variable names does not exist";
   struct stat info {};
   ASSERT_EQ(stat(temporary().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700U);

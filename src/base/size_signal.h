@@ -26,7 +26,7 @@ class SizeSignalBlocked {
   bool was_pending_ = false;
 };
 
-// Of a thread that is wholly ours, at its beginning: it blocks SIGXFSZ for good, so that single writes need not.
+// For a thread that is wholly ours, at its beginning: blocks SIGXFSZ for good, so that single writes need not.
 void block_size_signal_for_good();
 
 // Takes a SIGXFSZ that waits for this thread. For handlers of signals, which block it by themselves.

@@ -1,5 +1,5 @@
-// Parts of spans, defined for every number: the sizes come out of files that somebody else wrote. std::span's own functions (subspan,
-// first, last) have undefined behaviour beyond the end; tools/check_layers.py keeps them out of the folders that read files.
+// Parts of spans, defined for every number: the sizes come out of files that we cannot trust. std::span's own functions (subspan, first,
+// last) have undefined behaviour beyond the end; tools/check_layers.py keeps them out of the folders that read files.
 
 #ifndef TENSORTAP_BASE_SPANS_H_
 #define TENSORTAP_BASE_SPANS_H_

@@ -1,6 +1,6 @@
-// Status and Result<T>: how every function of tensortap that can fail says so. We throw nothing of our own.
+// Status and Result<T>: how every function of tensortap that can fail reports a failure. Our own code throws nothing.
 //
-// A code is for programs, the message is for people and says what, where (file:line:column, JSON path) and what to do.
+// A code is for programs. The message is for people: the problem, where it is (file:line:column, JSON path) and what to do.
 // The numbers equal enum tensortap_status in include/tensortap/capture.h.
 
 #ifndef TENSORTAP_BASE_STATUS_H_
@@ -19,7 +19,7 @@ enum class StatusCode {
   kInvalidArgument = 1,  // wrong usage, wrong config
   kNotFound = 2,
   kUnsupported = 3,
-  kCorrupt = 4,    // a file that is not what it says it is
+  kCorrupt = 4,    // a file whose content does not match its format
   kIo = 5,         // the operating system said no
   kExhausted = 6,  // a disk or memory budget is full
   kInternal = 7,

@@ -103,7 +103,7 @@ TEST(Admission, ChoosesMoments) {
   const uint32_t runs = TENSORTAP_PHASE_FORWARD;
   EXPECT_TRUE(wanted(MomentChoice::kBefore, TENSORTAP_MOMENT_BEFORE, runs, 0));
   EXPECT_FALSE(wanted(MomentChoice::kBefore, TENSORTAP_MOMENT_AFTER, runs, 0));
-  EXPECT_TRUE(wanted(MomentChoice::kBefore, TENSORTAP_MOMENT_AFTER, runs, TENSORTAP_EVENT_READ_FIRST)) << "tells what an op will read";
+  EXPECT_TRUE(wanted(MomentChoice::kBefore, TENSORTAP_MOMENT_AFTER, runs, TENSORTAP_EVENT_READ_FIRST)) << "inputs before the op runs";
   EXPECT_TRUE(wanted(MomentChoice::kBefore, TENSORTAP_MOMENT_AFTER, TENSORTAP_PHASE_LOAD, 0)) << "weights have no moment";
   EXPECT_FALSE(wanted(MomentChoice::kAfter, TENSORTAP_MOMENT_BEFORE, runs, 0));
   EXPECT_TRUE(wanted(MomentChoice::kAfter, TENSORTAP_MOMENT_AFTER, runs, 0));

@@ -18,7 +18,7 @@
 
 namespace tensortap {
 
-// What does not count is nothing.
+// Members that do not matter for the question are empty.
 struct Question {
   struct Operation {
     std::string id;
@@ -37,7 +37,7 @@ class AskedPlan {
   // The spec without its selection of ops, steps and devices.
   static CaptureSpec widened(CaptureSpec spec);
 
-  // What the session was opened with.
+  // The spec that opened the session.
   [[nodiscard]] const CaptureSpec& opened() const { return opened_; }
   bool would_keep(const Question& question);
   // Selects by `spec` from now on. Errors: as CapturePlan::compile(); nothing changes then.

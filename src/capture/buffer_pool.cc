@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kAlignment = 64;
 constexpr uint64_t kSmallest = 1024;
 
-// Plain data without constructors: the library is loaded into somebody's process. It is never unloaded (-z nodelete), so the handlers may
-// stay.
+// Plain data without constructors: the library is loaded into another program's process. It is never unloaded (-z nodelete), so the
+// handlers may stay.
 pthread_mutex_t pool_mutex = PTHREAD_MUTEX_INITIALIZER;
 BufferPool* process_pool = nullptr;
 bool fork_is_handled = false;

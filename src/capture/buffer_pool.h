@@ -1,6 +1,6 @@
 // Memory for copies of tensors that wait to be written: bounded in all, reused, so that a capture neither grows nor faults in new pages.
 //
-// All sessions of a process share one pool. Each has an account on it with a limit of its own; the pool's limit is the largest of theirs.
+// All sessions of a process share one pool. Each has an account on it with a separate limit; the pool's limit is the largest of theirs.
 
 #ifndef TENSORTAP_CAPTURE_BUFFER_POOL_H_
 #define TENSORTAP_CAPTURE_BUFFER_POOL_H_
@@ -17,7 +17,7 @@ namespace tensortap {
 
 class PoolAccount;
 
-// A piece of the pool, given back on destruction. Move-only. Must not outlive its account.
+// A piece of the pool, returned on destruction. Move-only. Must not outlive its account.
 class PoolBuffer {
  public:
   PoolBuffer() = default;
@@ -39,7 +39,7 @@ class PoolBuffer {
   size_t capacity_ = 0;
 };
 
-// The memory behind the accounts of a process. It exists while an account does. After fork() the child begins with a pool of its own.
+// The memory behind the accounts of a process. It exists while an account does. After fork() the child begins with a new pool.
 class BufferPool {
  public:
   BufferPool() = default;

@@ -61,7 +61,7 @@ TEST(PoolAccount, SharesThePoolAndWaitsForItsOwnBuffersOnly) {
   EXPECT_FALSE(small.can_hold(8192)) << "the limit is the account's, not the pool's";
   PoolBuffer held = large.acquire(6000, PoolAccount::WhenFull::kWait);
   ASSERT_FALSE(held.empty());
-  EXPECT_TRUE(small.acquire(4000, PoolAccount::WhenFull::kWait).empty()) << "nothing of its own could come back: it must not wait";
+  EXPECT_TRUE(small.acquire(4000, PoolAccount::WhenFull::kWait).empty()) << "it has no buffer that could come back: it must not wait";
   PoolBuffer own = small.acquire(1000, PoolAccount::WhenFull::kWait);
   ASSERT_FALSE(own.empty());
   EXPECT_EQ(small.in_use(), 1024U);

@@ -23,7 +23,7 @@ SinkOptions sink_options(const std::string& folder, const ActivePlan& plan, cons
   // Values that the layout only looks at are no part of the dump.
   options.most_data = plan.spec.payload == Payload::kStatistics ? 0 : plan.spec.limits.max_bytes;
   options.full_policy = plan.spec.full_policy;
-  // What a gate or a ring holds may be held until this thread goes on.
+  // A gate or a ring may hold its records until this thread goes on.
   options.never_waits = plan.spec.trigger == Trigger::kOverflow || plan.spec.limits.ring_ops > 0;
   options.keeps_rows = layout.takes_statistics_on_any_thread() || plan.spec.payload != Payload::kTensor;
   return options;
@@ -126,7 +126,7 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   session->fork_guard_.emplace(session->problems_.off(), SessionProblems::kForked);
   const CaptureSpec& spec = session->ops_.plan().spec;
   if (spec.trigger == Trigger::kException || session->last_ops_.has_ring()) {
-    // Without it the capture goes on, and says so.
+    // Without it the capture goes on, and reports the problem.
     const CrashSources sources{.ops = &session->ops_.table(),
                                .sequence = session->look_.sequence(),
                                .off = session->problems_.off(),
@@ -266,7 +266,7 @@ bool CaptureSession::wants_op(OpId op) {
   if (problems_.is_off_for(SessionProblems::kOffForGood)) return false;
   OpEntry* entry = ops_.find(op);
   if (entry == nullptr) return false;
-  // What comes to be wanted is not known yet.
+  // A later request may select any op.
   if (options_.spec.idle) return true;
   // A crash must know what runs; weights it does not need to.
   if (ops_.plan().failed_only) return last_ops_.records_crashes() && entry->info.type != kInitializerType;
@@ -319,7 +319,7 @@ bool CaptureSession::wants(OpId op, int64_t step) {
 
 void CaptureSession::on_op(const tensortap_op_event& event) {
   if (!is_on()) return;
-  // What a gate or a crash works on is memory of the host.
+  // Gates and crash records work on memory of the host.
   if ((overflow_.has_value() || last_ops_.records_crashes()) && is_remote(event)) {
     std::vector<tensortap_tensor> tensors;
     return on_op(devices_.fetched(event, ops_.plan().spec.device_stats == DeviceStats::kHost, tensors));

@@ -68,7 +68,7 @@ class CaptureSession {
   [[nodiscard]] SessionCounts counts() const;
   [[nodiscard]] const std::string& folder() const { return folder_.path(); }
 
-  // What the session was opened with.
+  // The options that opened the session.
   [[nodiscard]] const SessionOptions& options() const { return options_; }
 
   // Captures what `spec` asks for in steps that begin from now on; one that runs goes on under the plan it began under. While a step of the
@@ -79,19 +79,19 @@ class CaptureSession {
   Status replace_plan(CaptureSpec spec, std::vector<PlanChange> changes);
   // Selectors of the newest plan that match no op that is known so far, in the user's words.
   [[nodiscard]] std::vector<std::string> unmatched() const { return ops_.unmatched(); }
-  // Whether the step that begins next takes up a plan that is given now.
+  // Whether the next step already runs under a plan that is given now.
   [[nodiscard]] bool takes_plan_at_once() const { return admission_.steps().is_free(); }
   // The spec of the plan that was given last.
   [[nodiscard]] CaptureSpec asked() const { return changes_.asked(); }
 
-  // Whether what the engine asks about is selected; false unless the session was opened with `asks`.
+  // Whether the object of the question is selected; false unless the session was opened with `asks`.
   bool would_keep(const Question& question);
   // Errors: as LayoutWriter::add_document(); all but kUnsupported are the session's, too.
   Status add_document(std::string_view path, std::string_view content, bool append);
 
   // Errors: those of RuntimeFacts::add().
   Status add_fact(std::string_view name, std::string_view json) { return origin_.facts.add(name, json); }
-  // Whether the dump has a place for what calls were given beside tensors, and keeps the tensors that it belongs to.
+  // Whether the dump can store the arguments of calls that are no tensors, and keeps the tensors that they belong to.
   [[nodiscard]] bool wants_arguments() const {
     return options_.layout != nullptr && options_.layout->keeps_arguments && keeps_tensors(options_.spec);
   }
@@ -121,12 +121,12 @@ class CaptureSession {
   struct Opened;
   explicit CaptureSession(Opened opened);
   [[nodiscard]] Json manifest(bool ended) const;
-  // Whether the layout is told of everything in this step.
+  // Whether the layout receives everything in this step.
   [[nodiscard]] bool describes(int64_t step) const { return follows_.first_rounds && step == 0; }
-  // Takes an event. Returns the number of the execution, nothing where no one needs it.
+  // Takes an event. Returns the number of the execution, or nothing if it is not needed.
   std::optional<uint32_t> take(const tensortap_op_event& event);
 
-  // What an event looks at comes first.
+  // Members that every event uses come first.
   SessionProblems problems_;
   std::unique_ptr<LayoutWriter> layout_;
   const struct Follows {
@@ -157,7 +157,7 @@ class CaptureSession {
   bool bind_failed_ = false;
 };
 
-// Runs `call` for the C interface: what it throws switches the session off, and `otherwise` is returned.
+// Runs `call` for the C interface. An exception switches the session off, and `otherwise` is returned.
 template <class T, class Call>
 T guarded(CaptureSession* session, T otherwise, Call&& call) noexcept {
   try {

@@ -18,7 +18,7 @@
 namespace tensortap {
 namespace {
 
-// What the layout did, and what it is told to do. One for each test: layouts are made by plain functions.
+// Records the layout's calls and controls its behaviour. One for each test: layouts are made by plain functions.
 struct Script {
   std::mutex mutex;
   std::condition_variable changed;
@@ -309,7 +309,7 @@ TEST_F(SessionTest, CountsRecordsThatHaveNoPlaceOfTheirOwn) {
   open();
   run(0, 16);
   EXPECT_TRUE(session_->flush().ok()) << "the tree has no place, the capture is well";
-  EXPECT_EQ(lost("layout has no place of its own for it"), 1U);
+  EXPECT_EQ(lost("the layout cannot store it separately"), 1U);
   EXPECT_EQ(report()["problems"], Json::array({"two names, one file"}));
   EXPECT_TRUE(script_.rows.empty());
 }
@@ -421,7 +421,7 @@ TEST_F(SessionTest, OverflowCountsDataThatFoundNoMemory) {
   spec_.limits.pool_bytes = 64 << 10;
   open();
   run(1, 1 << 20);
-  EXPECT_EQ(report()["lost"], 0) << "nobody would have seen it";
+  EXPECT_EQ(report()["lost"], 0) << "the trigger did not fire for it";
   run_with(2, 1 << 20, std::numeric_limits<float>::infinity());
   ASSERT_TRUE(session_->flush().ok());
   ASSERT_EQ(script_.rows.size(), 1U);
@@ -448,7 +448,7 @@ TEST_F(SessionTest, FinishesOnce) {
   EXPECT_EQ(session_->register_op(OpInfo{}), kNoOp);
 }
 
-// How well a budget is kept is the governor's, which has a clock of its own in its tests; here, that the session does what it says.
+// The governor's own tests, with a separate clock, check how well it keeps a budget; here, the session must do what the governor says.
 TEST_F(SessionTest, CapturesTheStepsThatTheGovernorOfABudgetChooses) {  // B8
   spec_.payload = Payload::kStatistics;
   spec_.budget = 0.05;
@@ -597,7 +597,7 @@ TEST_F(SessionTest, TakesEventsOfModulesFromASourceThatReportsThem) {
   SessionOptions options;
   options.spec = spec_;
   options.layout = &layout_;
-  EXPECT_EQ(CaptureSession::open(options).status().code(), StatusCode::kInvalidArgument) << "nobody would report them";
+  EXPECT_EQ(CaptureSession::open(options).status().code(), StatusCode::kInvalidArgument) << "no source would report them";
   options.modules = true;
   auto opened = CaptureSession::open(std::move(options));
   ASSERT_TRUE(opened.ok()) << opened.status().message();

@@ -306,13 +306,13 @@ TEST(CapturePlan, SelectorsOfAnotherModelPickNothing) {
           "exclude": [{"name": "gemm_1", "slots": ["out0"], "of_model": "resnet", "optional": true}]})";
   const Bound bound = bind_config(config, a_graph(), environment);
   EXPECT_THAT(bound.wanted, ElementsAre("gemm_1"));
-  EXPECT_THAT(bound.notes, ElementsAre("the model \"resnet\" (c.json:1:14) does not run; what runs is called \"seg_net\" or \"main\"."));
+  EXPECT_THAT(bound.notes, ElementsAre("the model \"resnet\" (c.json:1:14) does not run; names of running models: \"seg_net\", \"main\"."));
   EXPECT_TRUE(bound.decisions[4].wants_slot(SlotKind::kOutput, 0));
   EXPECT_THAT(bind_config(R"({"include": [{"every": "op", "of_model": "seg_ne"}]})", a_graph(), environment).error,
               HasSubstr("Did you mean \"seg_net\"?"));
   EXPECT_THAT(bind_config(R"({"include": [{"every": "op", "of_model": "main"}]})", a_graph(), environment).wanted,
               ElementsAre("x", "w", "conv_1", "split_1", "gemm_1", "softmax_1"));
-  EXPECT_THAT(bind_config(R"({"include": [{"every": "op", "of_model": "m"}]})").error, HasSubstr("what runs has no name of a model"));
+  EXPECT_THAT(bind_config(R"({"include": [{"every": "op", "of_model": "m"}]})").error, HasSubstr("no running model has a name"));
 }
 
 // A8

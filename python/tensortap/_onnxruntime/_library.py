@@ -39,7 +39,7 @@ class Library:
     Parameters
     ----------
     path : str
-        Of the library.
+        Where the library is.
     follow : callable
         ``follow(function, before, after)``: the same function as a method whose calls are followed without a Python frame
         (src/python/followed_method.h).

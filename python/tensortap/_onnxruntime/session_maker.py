@@ -26,11 +26,11 @@ WANTED_BY_TAPS = {
     "session.use_ort_model_bytes_directly": "0",
     "session.use_ort_model_bytes_for_initializers": "0",
 }
-"""What configuration entries must be that the program has set; entries that are not there mean the same."""
+"""Required values of configuration entries that the program has set; an entry that it has not set means the same."""
 QUANTISED_ENTRY = "session.disable_quant_qdq"
 FOLDER_ENTRY = "session.model_external_initializers_file_folder_path"
 DEFAULTS = {QUANTISED_ENTRY: "0", FOLDER_ENTRY: "", WEIGHTS_ENTRY: "", LARGE_WEIGHT_ENTRY: "1024"}
-"""What an entry means that is not there."""
+"""The meaning of an entry that is not set."""
 OF_WRITTEN_MODELS = (WEIGHTS_ENTRY, LARGE_WEIGHT_ENTRY)
 """Entries without effect on a session that writes no optimised model."""
 EXCEPTIONS_OF_THE_USER = (KeyboardInterrupt, SystemExit)
@@ -159,9 +159,9 @@ class SessionMaker:
         options = self._options
         entries = {}
         if b"DequantizeLinear" in model:
-            # Even with everything off, each consumer of such a node, taps included, would get a copy of its own.
+            # Even with everything off, each consumer of such a node, taps included, would get a separate copy.
             entries[QUANTISED_ENTRY] = "1"
-        if folder:  # bytes have no folder of their own
+        if folder:  # a model in memory has no folder
             entries[FOLDER_ENTRY] = os.fsdecode(folder)
         self._known.give_taps(options, self._library)
         changes = {
@@ -241,7 +241,7 @@ def without_warnings(module: Any) -> Iterator[None]:
 def _entry(options: Any, key: str) -> str | None:
     try:
         text: str = options.get_session_config_entry(key)
-    except Exception:  # it is not there; the class of the exception differs from release to release
+    except Exception:  # the entry does not exist; the class of the exception differs from release to release
         return None
     return text
 
@@ -257,10 +257,10 @@ class _Registered:
 
 
 class KnownOptions:
-    """What was done to the program's session options, which it may use for several sessions.
+    """Remembers changes to the program's session options, which the program may use for several sessions.
 
-    The runtime says a line about every entry that is set a second time. So what a session adds stays, and is taken back when the options
-    are used again.
+    The runtime prints a line about every entry that is set a second time. So entries that a session adds stay, and are taken back when the
+    options are used again.
     """
 
     def __init__(self) -> None:
@@ -329,13 +329,13 @@ class KnownOptions:
         Parameters
         ----------
         options : SessionOptions
-            Of the program.
+            The program's options.
         attributes, entries : dict
             New values.
         wanted : dict
-            Values for those of these entries that are there.
+            Values for those of these entries that the options have.
         again : bool
-            The entries of the last change stay, which are the same.
+            The entries of the last change stay; they are the same.
 
         Yields
         ------

@@ -181,7 +181,7 @@ class Kinds:
         Parameters
         ----------
         arguments : tuple
-            Of the method that runs.
+            Arguments of the method that runs.
 
         Returns
         -------
@@ -213,7 +213,7 @@ def _leading_bits(size: int) -> int:
 
 
 class Handle:
-    """The library's session and the twin that runs what is not captured, given back with the object that has them."""
+    """The library's session and the twin that runs what is not captured, released with the object that has them."""
 
     def __init__(self, library: Library, number: int, twin: Any) -> None:
         self.number = number
@@ -263,7 +263,7 @@ def session_handle(session: Any) -> Handle | None:
     Parameters
     ----------
     session : InferenceSession
-        Of the program.
+        The program's session.
     """
     return _handles.of(session.__dict__.get("_sess"))
 
@@ -274,7 +274,7 @@ def set_dump(session: Any, name: str, enabled: bool) -> None:
     Parameters
     ----------
     session : InferenceSession
-        Of the program.
+        The program's session.
     name : str
         Of an op, of a scope or of a type; "" = every op.
     enabled : bool

@@ -35,7 +35,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> _Parser:
     parser = _Parser(
         prog="tensortap replay",
-        description="Run operators of a PyTorch dump again, from what they read, and compare the bits with what was recorded.",
+        description="Run operators of a PyTorch dump again on their recorded inputs, and compare the bits with the recorded outputs.",
         epilog="Exit code: 0 all bits equal, 1 some differ, 2 wrong usage, 3 nothing could be replayed.",
     )
     parser.add_argument("dump", help="folder of the dump")

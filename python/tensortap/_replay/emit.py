@@ -131,7 +131,7 @@ def check_target(target: Path) -> Path:
     Raises
     ------
     Error
-        For another suffix, and files that are there.
+        For another suffix, and if a file exists.
     """
     if target.suffix != ".py":
         raise Error(f"--emit {target}: of a PyTorch dump a program FILE.py is written", "invalid_argument")

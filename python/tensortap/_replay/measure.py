@@ -1,4 +1,4 @@
-"""Runs a call that was made again, and holds what it makes against what was recorded."""
+"""Runs a rebuilt call and compares its outputs with the recorded ones."""
 
 from __future__ import annotations
 
@@ -183,11 +183,11 @@ def compared(made: Any, recorded: torch.Tensor, output: Output) -> Output:
     Parameters
     ----------
     made : object
-        Of the replayed call.
+        Output of the replayed call.
     recorded : torch.Tensor
-        Of the dump.
+        Output in the dump.
     output : Output
-        Filled in, and given back.
+        Filled in, and returned.
     """
     output.numel = recorded.numel()
     if not isinstance(made, torch.Tensor):

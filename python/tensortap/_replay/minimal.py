@@ -39,7 +39,7 @@ class Box:
         Parameters
         ----------
         shape : list of int
-            Of the tensor.
+            Shape of the tensor.
         """
         return cls(list(shape), [0] * len(shape), list(shape))
 
@@ -68,7 +68,7 @@ class Box:
 
 
 def _dense(strides: tuple[int, ...], count: list[int]) -> tuple[int, ...]:
-    """Give strides without gaps, dimensions in the same order; what is repeated stays so."""
+    """Give strides without gaps, dimensions in the same order; repeated dimensions stay repeated."""
     dense, size = [0] * len(count), 1
     for axis in sorted(range(len(count)), key=lambda one: (strides[one], -one)):
         if strides[axis]:
@@ -134,7 +134,7 @@ class Part:
     output : Output
         The one that differs, as it does in what is left.
     runs : int
-        Of the operator.
+        How often the operator ran.
     """
 
     call: Call
@@ -289,7 +289,7 @@ class _Cutter:
         return shrunk
 
     def cuts(self, axis: int) -> Iterator[tuple[_Axis, ...]]:
-        """Give which dimensions of the other tensors may be this one of the output. What is wrong is found out by running it."""
+        """Give the dimensions of the other tensors that may be this one of the output. Running the operator rejects wrong guesses."""
         assert self.main is not None
         wanted = self.boxes[self.main.row].count
         behind = len(wanted) - axis
@@ -336,7 +336,7 @@ def minimal_part(call: Call, tensors: Tensors) -> Part | None:
     Raises
     ------
     SkippedError
-        When the call cannot be made again, or what it makes has another type or shape than was recorded.
+        When the call cannot be made again, or its output has another type or shape than the recorded one.
     Error
         When torch refuses the call.
     """

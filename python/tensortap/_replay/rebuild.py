@@ -184,7 +184,7 @@ def number_or_object(value: Any, name: str) -> Any:
     value : object
         As JSON has it.
     name : str
-        Of the argument.
+        Name of the argument.
     """
     if isinstance(value, list):
         return [number_or_object(item, name) for item in value]
@@ -294,7 +294,7 @@ def laid_out(dtype: torch.dtype, shape: list[int], raw: Any, strides: tuple[int,
     Parameters
     ----------
     dtype, shape : torch.dtype, list of int
-        Of the tensor.
+        Those of the tensor.
     raw : array of bytes
         The elements, contiguous.
     strides : tuple of int or None
@@ -386,7 +386,7 @@ def rebuild(call: Call, make: Callable[[int], torch.Tensor]) -> Rebuilt:
         elif argument.name in call.arguments:
             value = plain_argument(call.arguments[argument.name], argument)
         elif argument.has_default_value():
-            rebuilt.by_name = True  # from here on: what was not told is left to the schema
+            rebuilt.by_name = True  # from here on: the schema fills in arguments that the dump lacks
             continue
         elif str(argument.type).startswith("Optional"):
             value = None

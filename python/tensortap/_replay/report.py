@@ -24,7 +24,7 @@ def printable(text: str) -> str:
     Parameters
     ----------
     text : str
-        Of a dump, perhaps.
+        Possibly from a dump.
     """
     return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
 
@@ -216,7 +216,7 @@ def print_text(summary: Summary, recorded: str, here: str) -> None:
     Parameters
     ----------
     summary : Summary
-        Of all calls.
+        Summary of all calls.
     recorded, here : str
         The release of torch that made the dump, and this one.
     """

@@ -79,7 +79,7 @@ class Mover:
             self.move(value, False)
 
     def before(self, module: Any, arguments: Any) -> None:
-        """Move what a module is called with, and, once, what it has."""
+        """Move the arguments of a module and, once, its parameters and buffers."""
         depth = getattr(self.running, "depth", 0)
         self.running.depth = depth + 1
         for tensor in (*module._parameters.values(), *module._buffers.values()):

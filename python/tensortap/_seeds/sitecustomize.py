@@ -79,7 +79,7 @@ class Planter(importlib.abc.MetaPathFinder):
 
 
 def follow_own() -> None:
-    """Run the ``sitecustomize`` that this one stands in front of."""
+    """Run the ``sitecustomize`` that this one hides."""
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != FOLDER]
     this = sys.modules.pop("sitecustomize", None)
     try:

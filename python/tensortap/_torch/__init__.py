@@ -16,7 +16,7 @@ from .dump_targets import DumpTargets, is_target
 from .dynamo_frames import undisturbed
 
 functions: Functions | None = None
-"""Of the library, once `install` has run."""
+"""The functions of the library, once `install` has run."""
 names: Any = None
 """The `naming.Names`, likewise."""
 _targets = DumpTargets()

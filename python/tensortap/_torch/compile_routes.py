@@ -36,7 +36,7 @@ def install(table: Functions, path_of: Callable[[int], str], events: ModuleEvent
     path_of : callable
         Gives the path of the module at an address, "" when it has none.
     events : ModuleEvents
-        Who tells of calls of modules.
+        Reports calls of modules.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def _dumping_compiler(table: Functions, path_of: Callable[[int], str], graphs: C
     nodes = NodeTable(table, path_of)
 
     def lost(reason: str) -> None:
-        _warn(f"a graph of torch.compile has no dump nodes, what is fused in it is not captured: {reason}")
+        _warn(f"a graph of torch.compile has no dump nodes, its fused operators are not captured: {reason}")
 
     def compile_graph(inductor: Any, model: Any, inputs: Any, options: dict[str, Any]) -> Any:
         if not table.takes_nodes():
@@ -184,7 +184,7 @@ def _with_dump_nodes(graph: Any, family: Family, backward: bool) -> Any:
 
 
 def _observed(graph: Any, family: Family, modules: CompiledModules | None) -> Any:
-    """Give the function that runs a graph whose operators torch's own callbacks report; `modules` tells of those it was made of."""
+    """Give the function that runs a graph whose operators torch's own callbacks report; `modules` reports calls of its modules."""
     table = family.table.functions
     run = graph.forward
     if modules is not None and table.tells_calls_apart():

@@ -25,7 +25,7 @@ class CompiledModules:
     functions : Functions
         The functions of the library.
     events : ModuleEvents
-        Of the process.
+        The events of the process.
     path_of : callable
         Gives the path of the module at an address, "" when it has none.
     """

@@ -1,4 +1,4 @@
-"""Puts a dump node behind each node of a graph that somebody wants: a call of ``tensortap::dump`` with what the node read and made."""
+"""Puts a dump node behind each captured node of a graph: a call of ``tensortap::dump`` with the node's inputs and outputs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Inserted:
     root : int
         The number of the module that it runs for.
     fuses : bool
-        Whether a compiler gives tensors the memory of others without an operator that says so.
+        Whether a compiler gives tensors the memory of others without an operator that shows it.
     functions : Functions
         The functions of the library.
     """
@@ -179,7 +179,7 @@ class Inserted:
 
 
 def _behind(node: Node) -> Node:
-    """Give the node behind which a dump of `node` is put: what a graph is given comes first."""
+    """Give the node behind which a dump of `node` is put: all inputs of a graph come first."""
     while node.op == "placeholder" and node.next.op == "placeholder":
         node = node.next
     return node

@@ -27,7 +27,7 @@ class DumpTargets:
         enabled : bool
             On or off.
         functions : Functions or None
-            Of the library, once it is installed.
+            The functions of the library, once it is installed.
         modules : iterable of torch.nn.Module
             Those that have numbers.
         """
@@ -58,7 +58,7 @@ class DumpTargets:
         functions : Functions
             The functions of the library.
         number : int
-            Of the module.
+            Number of the module.
         """
         for target, enabled in self._asked:
             if _means(target, module):

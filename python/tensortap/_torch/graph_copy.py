@@ -16,7 +16,7 @@ def copy_of(module: GraphModule) -> tuple[Graph, dict[Node, Node]]:
     Returns
     -------
     tuple
-        The copy, and for each node of the graph, but its output, the one that stands for it.
+        The copy, and the copied node of each node of the graph except its output.
     """
     copied: dict[Node, Node] = {}
     new = Graph()

@@ -58,9 +58,9 @@ class Family:
     Parameters
     ----------
     table : NodeTable
-        Of the process.
+        The table of the process.
     inputs : iterable
-        What the function is compiled for.
+        The inputs that the function is compiled for.
     """
 
     def __init__(self, table: NodeTable, inputs: Iterable[Any]) -> None:

@@ -71,7 +71,7 @@ def path_of_entry(key: Any, name: str, root: str, path_of: Callable[[int], str])
     Parameters
     ----------
     key, name
-        Of the entry: the module's address or a name, and the expression by which the code has the module.
+        Key and name of the entry: the module's address or a name, and the expression by which the code has the module.
     root : str
         Path of the module whose code was compiled.
     path_of : callable

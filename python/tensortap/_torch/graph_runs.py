@@ -17,18 +17,18 @@ from .graph_family import BACKWARD, Family
 class GraphRuns:
     """Runs a graph with dump nodes where the step is captured, and without them where it is not.
 
-    Instances of a class may share a graph, and what is wanted of each may differ: each has dump nodes of its own.
+    Instances of a class may share a graph but capture different nodes: each has separate dump nodes.
 
     Parameters
     ----------
     graph : torch.fx.GraphModule
-        Of AOTAutograd.
+        A graph of AOTAutograd.
     family : Family
-        Of the graph.
+        The family of the graph.
     backward : bool
         Whether it is the backward graph.
     lost : callable
-        Told why a graph has no dump nodes.
+        Called with the reason why a graph has no dump nodes.
 
     Raises
     ------

@@ -15,7 +15,7 @@ try:
 except ImportError:  # before torch 2.6
 
     class CustomGraphPass:  # type: ignore[no-redef]
-        """Stand for the class that is not there yet."""
+        """Replace the class that this release does not have yet."""
 
 
 _PASS = "post_grad_custom_post_pass"
@@ -27,7 +27,7 @@ class DumpPass(CustomGraphPass):  # type: ignore[misc]
     Parameters
     ----------
     family : Family
-        Of the graphs.
+        The family of the graphs.
     before : object
         The passes that the program set for this place: they run first.
     """
@@ -57,7 +57,7 @@ class DumpPass(CustomGraphPass):  # type: ignore[misc]
             self.problem = str(error)
 
     def _run(self, earlier: Any, graph: Any) -> None:
-        # Passes of this kind receive whether the graph is for inference.
+        # Such passes receive whether the graph is for inference.
         if any(kind.__name__ == "CustomInferenceAwareGraphPass" for kind in type(earlier).__mro__):
             earlier(graph, is_inference=self.is_inference)
         else:

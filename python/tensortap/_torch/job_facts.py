@@ -13,7 +13,7 @@ from ._functions import Functions
 
 GROUPS_MODULE = "torch.distributed.distributed_c10d"
 MOST_DIGITS = 10
-# What launchers tell the processes of a job.
+# Facts that launchers pass to the processes of a job.
 PLACES = ("rank", "local_rank", "group_rank", "world_size", "local_world_size")
 
 
@@ -84,7 +84,7 @@ def _follow_groups(functions: Functions) -> None:
 
 
 def _tell_groups(functions: Functions, module: Any) -> None:
-    """Tell of all groups; what this release has elsewhere is left out."""
+    """Report all groups; facts that this release of torch keeps elsewhere are left out."""
     try:
         world = module._world
         groups = [_described(world, group) for group in world.pg_map]

@@ -1,4 +1,4 @@
-"""Tells the library what went into a module and what came out, where calls of modules are captured."""
+"""Reports inputs and outputs of modules to the library, where calls of modules are captured."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .rounds import Rounds
 
 _INFERENCE, _FORWARD = 0, 1  # phases
 _OUTPUT, _INPUT = 0, 1  # kinds of slots
-_FIRST, _SECOND = 1, 2  # what a dump node tells: what was read, and what was made after it
+_FIRST, _SECOND = 1, 2  # a dump node reports the inputs, then the outputs
 _MODULE = 2  # the level
 _DEEPEST = 8
 
@@ -125,9 +125,9 @@ class ModuleEvents:
         Parameters
         ----------
         path : str
-            Of the module.
+            Path of the module.
         type_name : str
-            Of its class.
+            Name of its class.
         path_of : callable
             Gives the path of the module at an address, "" when it has none.
         """
@@ -157,8 +157,8 @@ def _results(result: Any) -> Iterable[Any]:
 class _Begun:
     """A call that has begun."""
 
-    node: int = 0  # 0 = nothing is told of it
+    node: int = 0  # 0 = the call is not reported
     phase: int = _INFERENCE
     told_first: bool = False
-    arguments: tuple[Any, ...] = ()  # what is told again when the call ends
+    arguments: tuple[Any, ...] = ()  # reported again when the call ends
     running_before: int | None = None

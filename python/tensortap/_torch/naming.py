@@ -35,7 +35,7 @@ class _ModuleReference(weakref.ref[Module]):
 
 
 class _Parameter:
-    """A parameter or buffer: where it is found, what it is called, and where its storage was when it was last looked at."""
+    """A parameter or buffer: its module, its name, and the last known place of its storage."""
 
     __slots__ = ("address", "full_name", "kind", "module", "name", "offset")
 
@@ -54,7 +54,7 @@ class _Storage:
         self.parameters: list[_Parameter] = []
 
     def name(self) -> str:
-        """Give the name of all that is there; "" when it holds several parameters side by side."""
+        """Give the name of all parameters here; "" when several of them lie side by side."""
         first = self.parameters[0]
         return first.full_name if all(parameter.offset == first.offset for parameter in self.parameters) else ""
 

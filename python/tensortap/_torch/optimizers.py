@@ -1,4 +1,4 @@
-"""Tells the library which optimizer steps, and which there are: the steps of a training are those of its first optimizer."""
+"""Reports all optimizers, and each of their steps, to the library: the steps of a training are those of its first optimizer."""
 
 from __future__ import annotations
 

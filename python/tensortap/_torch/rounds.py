@@ -15,7 +15,7 @@ from .nested_tensors import tensors_in
 
 PREFILL, DECODE, TRAIN = 1, 2, 3
 LAYER_TYPES = {PREFILL: "Prefill_layer", DECODE: "Decoder_layer", TRAIN: "Train_layer"}
-"""What a layer is called in each phase, as the manual of ``msit llm dump`` has it."""
+"""The name of a layer in each phase, as in the manual of ``msit llm dump``."""
 _DEEPEST = 2  # arguments in a list or a mapping
 _said = threading.local()
 
@@ -94,7 +94,7 @@ class Rounds:
         Parameters
         ----------
         path : str
-            Of a module of the model that runs.
+            Path of a module of the model that runs.
         path_of : callable
             Gives the path of the module at an address, "" when it has none.
         """
@@ -140,7 +140,7 @@ def _path_to_layers(model: Module) -> tuple[list[Module], list[Module]]:
         if isinstance(module, (ModuleList, Sequential)) and _are_layers(children):
             if len(children) > len(best[1]):
                 best = (way, children)
-            continue  # what a layer is made of is no stack
+            continue  # parts of a layer are no stack
         ways.extend([*way, child] for child in children)
     return best
 

@@ -26,7 +26,7 @@ def prepare(functions: Functions) -> None:
     torchs = [torch_folder, torch_folder.parent / "functorch", torch_folder.parent / "torchgen"]
     folders = [*standard, *torchs, own_folder.parent, own_folder.resolve().parent]
     folders += [Path(made) for made in [os.environ.get("TORCHINDUCTOR_CACHE_DIR")] if made]
-    # What is installed is the program's, wherever it lies.
+    # Installed packages belong to the program, in whatever folder they are.
     exceptions = [folder / name for folder in standard for name in ("site-packages", "dist-packages")]
     functions.prepare_source([str(folder) for folder in folders], [str(folder) for folder in exceptions])
     atexit.register(functions.ends)

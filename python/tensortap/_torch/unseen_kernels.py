@@ -1,4 +1,4 @@
-"""Kernels of devices that are no operators: after a launch of Triton's, or a replay of a graph, nobody knows what memory holds."""
+"""Kernels of devices that are no operators: after a launch by Triton, or a replay of a graph, the content of memory is unknown."""
 
 from __future__ import annotations
 

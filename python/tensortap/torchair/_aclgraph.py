@@ -56,7 +56,7 @@ def save_tensor(tensor: torch.Tensor, folder: str, name: str) -> None:
     folder : str
         Where to.
     name : str
-        Of the node.
+        Name of the node.
     """
     if tensor.device.type != "cpu":
         name = f"{name}_device_{tensor.device.index or 0}"

@@ -39,7 +39,7 @@ def get_npu_backend(*, compiler_config: CompilerConfig | None = None, custom_dec
     Parameters
     ----------
     compiler_config : CompilerConfig, optional
-        What is dumped, and how graphs are compiled.
+        Options of the dump and of the compilation of graphs.
     custom_decompositions : mapping, optional
         Decompositions of operators, for AOTAutograd.
 
@@ -361,7 +361,7 @@ def _told(name: str, asked: tuple[str, ...] | None, options: Mapping[str, Any], 
 
 
 def _plain(graph: GraphModule) -> Callable[..., Any]:
-    """Give what runs a graph as it is."""
+    """Give the function that runs an unchanged graph."""
     forward: Callable[..., Any] = graph.forward
     return forward
 

@@ -27,16 +27,16 @@ class Clock:
 
 
 CLOCK = Clock()
-"""Of the process."""
+"""The clock of the process."""
 
 
 def write_whole(path: str, write: Callable[[BinaryIO], Any], mode: int = 0o666) -> None:
-    """Write a file under a temporary name and rename it: nobody finds a part of it.
+    """Write a file under a temporary name and rename it, so that readers never see a part of it.
 
     Parameters
     ----------
     path : str
-        Of the file, in a folder that exists.
+        Path of the file, in a folder that exists.
     write : callable
         Writes the content into the open file.
     mode : int

@@ -115,7 +115,7 @@ def as_numpy(value: Any) -> npt.NDArray[Any]:
         array = np.array(value)
     except Exception:
         return np.array(str(value))
-    # An array of other objects would be Python code to whoever reads it.
+    # Reading an array of other objects would run Python code.
     return array if array.dtype != object or value is None else np.array(str(value))
 
 

@@ -21,7 +21,7 @@ from . import _ge_types
 from ._messages import say
 
 DATA = "Data"
-"""The type of what the graph is given."""
+"""The type of the graph's inputs."""
 _MOST_NEAREST = 3
 _MARKERS = ("air::", "npu::save_npugraph_tensor")
 Modules = Callable[[Node], str]
@@ -36,7 +36,7 @@ class NodeName:
     name
         Unique in its graph.
     type
-        Of the GE operator that the node is named by.
+        Type of the GE operator that the node is named by.
     parts
         Name and type of the other operators that TorchAir would make of the node.
     """
@@ -58,8 +58,8 @@ class Match:
     node
         Has a name in the dump.
     how
-        Whether the name is the node's own, that of a part of it or that of another node of FX which it stands for, or the program's: a
-        module path, or an op below one.
+        Whether the name is the node's own, that of a part of it, that of another node of FX which it replaces, or the program's: a module
+        path, or an op below one.
     """
 
     node: Node

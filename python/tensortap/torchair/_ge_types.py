@@ -10,7 +10,7 @@ from torch.fx import Node
 from tensortap._torch import node_arguments
 
 VIEWS = frozenset({"t", "permute", "transpose", "view", "reshape", "expand", "alias"})
-"""Operators of aten that TorchAir leaves out: whoever reads a view reads what it shows."""
+"""Operators of aten that TorchAir leaves out: an op that reads a view reads the tensor that it shows."""
 
 _SEVERAL = {
     "addmm": "MatMulV2 Mul Add",

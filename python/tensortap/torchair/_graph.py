@@ -1,4 +1,4 @@
-"""A compiled graph whose nodes are dumped: a session of its own, and runs with and without dump nodes."""
+"""A compiled graph whose nodes are dumped: it has a separate session, and runs with and without dump nodes."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class DumpedGraph:
     Parameters
     ----------
     graph : torch.fx.GraphModule
-        That is run.
+        The graph to run.
     name : str
-        Of the graph, such as ``graph_1``.
+        Name of the graph, such as ``graph_1``.
     names : mapping
         The name of each node that is an op of the dump.
     phase : int
@@ -132,7 +132,7 @@ class DumpedGraph:
         return graph_runs.reporting(tapped, numbers, dumps)
 
     def _registered(self) -> dict[Node, int]:
-        """Register the ops of the session: what the graph is given first, then its nodes in their order."""
+        """Register the ops of the session: first the inputs of the graph, then its nodes in their order."""
         path_of = _path_of()
         numbers: dict[Node, int] = {}
         for node, named in self._names.items():
@@ -213,7 +213,7 @@ def write_layer_document(document: Mapping[str, Any], place: str, number: int) -
     place : str
         The current folder when the config was used first.
     number : int
-        Of the set of options among those of the process, from 0: the first has the file that TorchAir writes.
+        Number of the set of options among those of the process, from 0: the first has the file that TorchAir writes.
     """
     world_size, rank = world()
     folder = os.path.join(place, "ge_dump_data_json")

@@ -23,7 +23,7 @@ def builder_code(graph: Graph, names: Names, name: str) -> str:
     names : mapping
         Of its nodes, see ``_ge_names.name_nodes``.
     name : str
-        Of the graph.
+        Name of the graph.
 
     Returns
     -------

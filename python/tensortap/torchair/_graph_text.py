@@ -29,7 +29,7 @@ def ge_graph_text(graph_module: GraphModule, names: Names, name: str, level: int
     names : mapping
         Of its nodes, see ``_ge_names.name_nodes``.
     name : str
-        Of the graph, such as ``graph_1``.
+        Name of the graph, such as ``graph_1``.
     level : int
         1 with the values of constants, 2 without, 3 with names, types and edges only.
 

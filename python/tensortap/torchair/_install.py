@@ -44,7 +44,7 @@ def _add(names: set[str]) -> None:
 
 
 def _import_with_torch() -> None:
-    """Import the stand-in now when torch is there, otherwise when the program imports torch."""
+    """Import the stand-in now if torch is loaded, otherwise when the program imports torch."""
     if "torch" in sys.modules:
         _import_stand_in()
     elif not any(isinstance(finder, _TorchFinder) for finder in sys.meta_path):

@@ -22,7 +22,7 @@ def prepare() -> Any:
     Returns
     -------
     Functions
-        Of the library, see ``tensortap._torch._functions``.
+        The functions of the library, see ``tensortap._torch._functions``.
 
     Raises
     ------

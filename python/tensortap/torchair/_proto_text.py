@@ -190,7 +190,7 @@ def edge(read: Node, names: Names) -> str:
 
 
 def made_by(node: Node) -> list[torch.Tensor | None]:
-    """List what a node makes, None for what is no tensor."""
+    """List the outputs of a node, None for each that is no tensor."""
     value = node.meta.get("val")
     if node.op == "output":
         return []

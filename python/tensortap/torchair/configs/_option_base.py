@@ -39,7 +39,7 @@ class Option:
 
     @property
     def default(self) -> Any:
-        """The value of an option that nobody has set."""
+        """The value of an option that the program has not set."""
         return self._default
 
     @property
@@ -96,7 +96,7 @@ class Group:
         vars(self)["_names"] = list(members)
 
     def __getattr__(self, name: str) -> Any:
-        # Called for names that are not there, so that type checkers know every option.
+        # Called for unknown names, so that type checkers know every option.
         raise AttributeError(f"{type(self).__name__} has no option {name}")
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -24,7 +24,7 @@ __all__ = ["ACLGRAPH_MODES", "CompilerConfig"]
 ACLGRAPH_MODES = ("reduce-overhead", "npugraph_ex")
 """The modes in which a device would capture graphs: they save the outputs of nodes."""
 
-# Options that have an effect here, in every mode; ``debug.data_dump.`` stands for all options of that group.
+# Options that have an effect here, in every mode; ``debug.data_dump.`` means all options of that group.
 _EFFECTIVE = (
     "mode",
     "post_grad_custom_",

@@ -1,4 +1,4 @@
-"""Groups whose options steer a device's compiler. They are checked, so that programs run; but for a few they have no effect here."""
+"""Groups whose options steer a device's compiler. They are checked, so that programs run; most of them have no effect here."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What programs import from here is `core.utils.logger`."""
+"""Programs import only `core.utils.logger` from here."""

@@ -24,7 +24,7 @@ _ENTER, _EXIT = _markers.ENTER, _markers.EXIT
 
 
 class _Scope:
-    """Marks what runs inside of the block. Dynamo can follow a class of this kind, and not contextlib.contextmanager."""
+    """Marks what runs inside of the block. Dynamo can follow such a class, but not contextlib.contextmanager."""
 
     marks: tuple[tuple[str, str], ...]
 
