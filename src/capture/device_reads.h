@@ -30,8 +30,8 @@ class DeviceReads {
   DeviceReads& operator=(const DeviceReads&) = delete;
 
   // The elements of a remote tensor of an op's event, of `bytes` bytes; `packed`: they are contiguous, otherwise they have the strides of
-  // the tensor. Null where fetching is impossible or not allowed; the op's coverage then has the reason. Give fetched elements back to
-  // release(); elements that were not fetched belong to the event.
+  // the tensor. Null where fetching is impossible or not allowed; the op's coverage then has the reason. The elements stay valid until
+  // release(), or until the event's op has ended.
   const void* fetch(OpId op, const tensortap_tensor& tensor, uint64_t bytes, bool allowed, bool& packed);
   static void release(const tensortap_tensor& tensor, const void* data);
   // Copies an event whose tensors are not remote: those that cannot be fetched are described only. `tensors` keeps them.

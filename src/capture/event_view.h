@@ -43,7 +43,7 @@ inline tensortap_tensor tensor_of(const tensortap_op_event& event, uint64_t inde
 
 inline bool reads_first(const tensortap_op_event& event) { return (event.flags & TENSORTAP_EVENT_READ_FIRST) != 0; }
 
-// Whether an op's inputs are looked at after it ran, as the op left them. With the moment "both" they are also looked at before.
+// Whether an op's inputs are looked at after it ran, as the op left them. Only with the moment "both" are they also looked at before.
 inline bool looks_at_reads_after(const CaptureSpec& spec) {
   if (spec.trigger != Trigger::kAlways) return false;
   return spec.moment == MomentChoice::kBoth || (spec.moment == MomentChoice::kAfter && spec.dialect == "msit");

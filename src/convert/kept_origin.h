@@ -32,7 +32,7 @@ Status keep_origin(const DumpIndex& dump, std::span<const KeptRecord> records, s
 // The manifest for a copy of the dump. The copy of an incomplete dump stays known as incomplete.
 std::string manifest_of_copy(const DumpIndex& dump);
 
-// Passes the sketch of a record to a writer, before `row`. If the writer cannot store the sketch, `row` records that there is none.
+// Passes the sketch of a record to a writer, before `row`. If the writer cannot store the sketch, `row` records that it has none.
 void copy_sketch(const DumpIndex& dump, size_t number, RecordRow& row, LayoutWriter& writer);
 
 // The histogram of a record; false when it has none.
