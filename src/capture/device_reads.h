@@ -34,7 +34,7 @@ class DeviceReads {
   // release(), or until the event's op has ended.
   const void* fetch(OpId op, const tensortap_tensor& tensor, uint64_t bytes, bool allowed, bool& packed);
   static void release(const tensortap_tensor& tensor, const void* data);
-  // Copies an event whose tensors are not remote: those that cannot be fetched are described only. `tensors` keeps them.
+  // Copies an event so that none of its tensors is remote; those that cannot be fetched are described only. `tensors` keeps them.
   tensortap_op_event fetched(const tensortap_op_event& event, bool allowed, std::vector<tensortap_tensor>& tensors);
   // The same for one tensor, which the op read.
   tensortap_tensor fetched(OpId op, const tensortap_tensor& tensor, bool allowed);

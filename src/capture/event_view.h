@@ -49,7 +49,7 @@ inline bool looks_at_reads_after(const CaptureSpec& spec) {
   return spec.moment == MomentChoice::kBoth || (spec.moment == MomentChoice::kAfter && spec.dialect == "msit");
 }
 
-// The tensor must have dims, a known type and a valid rank.
+// Only for a tensor with dims, a known type and a valid rank.
 inline TensorView tensor_view(const tensortap_tensor& tensor) {
   return {{static_cast<DType>(tensor.dtype), Shape(std::span(tensor.dims, tensor.rank))}, tensor.data, tensor.strides};
 }

@@ -18,8 +18,7 @@ namespace tensortap {
 // Thread-safe.
 class RuntimeFacts {
  public:
-  // Keeps a JSON value under a name and replaces an earlier one. Errors: kInvalidArgument for a text that is not JSON or longer than 64
-  // KiB.
+  // Keeps a JSON value under a name and replaces an earlier one. Errors: kInvalidArgument for a text that is not JSON or exceeds 64 KiB.
   Status add(std::string_view name, std::string_view json);
   // Notes that the arguments of calls other than tensors are missing from this step on, the first time it is called.
   void miss_arguments(int64_t step);

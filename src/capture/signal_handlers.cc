@@ -33,7 +33,7 @@ struct Handled {
   std::atomic<uint32_t> survived{0};
 };
 
-// Plain data without constructors that run: another program's process loads the library.
+// Plain data without constructors that run: the host program's process loads the library.
 pthread_mutex_t handlers_mutex = PTHREAD_MUTEX_INITIALIZER;
 std::array<Handled, kSignals.size()> handled;
 // A chunk stays for good: a handler may be looking at it.

@@ -22,8 +22,8 @@ class CrashListener {
 };
 
 // Handlers are installed while a listener exists. The program's own handlers, set before or after, run as they would without us, with their
-// flags and masks. Without one the signal ends the program as it would have, with its number, its place and its core dump. False when no
-// memory is left to remember the listener. A listener is not called any more once remove_crash_listener() has returned. Thread-safe.
+// flags and masks. If the program has none, the signal ends it as it would have, with its number, its place and its core dump. False when
+// no memory is left to remember the listener. A listener is not called any more once remove_crash_listener() has returned. Thread-safe.
 bool add_crash_listener(CrashListener* listener);
 void remove_crash_listener(CrashListener* listener);
 

@@ -12,9 +12,9 @@
 
 namespace tensortap {
 
-// Charges a captured step its time less the typical time of similar plain steps. The next step pays for cold caches: its extra time is
-// charged too, and it is not a plain sample. Where no plain step of the kind is known, the time inside the capture's own calls is charged
-// instead. Times are in nanoseconds. Not thread-safe.
+// Charges a captured step its time less the typical time of plain steps of the same `kind`. The next step pays for cold caches: its extra
+// time is charged too, and it is not a plain sample. Where no plain step of the kind is known, the time inside the capture's own calls is
+// charged instead. Times are in nanoseconds. Not thread-safe.
 class StepCosts {
  public:
   // A step that ran without the capture from its beginning to its end.
