@@ -1,5 +1,5 @@
-// The checks of `llm dump` before it starts a program: the folder of the dump, its disk, the config. If msit ends with 1, this is an error;
-// if it only refuses owners or modes, this is a warning.
+// The checks of `llm dump` before it starts a program: the folder of the dump, its disk, the config. A problem that ends msit with 1 is an
+// error here; owners and modes that msit refuses are only a warning.
 
 #ifndef TENSORTAP_CLI_LLM_CHECKS_H_
 #define TENSORTAP_CLI_LLM_CHECKS_H_

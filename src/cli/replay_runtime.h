@@ -23,8 +23,7 @@ struct ReplayRuntimeOptions {
 
 // The library that the dump names as its runtime, if it may be loaded: the file exists, is named like a library of ONNX Runtime, and only
 // the user or the system can have written it (base/code_file.h). "" if the dump names none, or if the file does not exist or has another
-// name: `why` has the reason. Errors: kIo where others can change the file: another runtime would answer a question that the user did not
-// ask.
+// name: `why` has the reason. Errors: kIo where others can change the file: another runtime would answer a different question.
 Result<std::string> recorded_library(const RuntimeOfDump& runtime, std::string& why);
 
 bool is_of_onnxruntime(const RuntimeOfDump& runtime);

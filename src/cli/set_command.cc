@@ -46,8 +46,8 @@ constexpr FixedOption kFixed[] = {
     {"--profile", "the dump is being written as one release has it"},
     {"--dialect", "it is the language of the config that the program was started with"},
     {"--config", "a config belongs to a start; give what is to change as options"},
-    {"--levels", "the program chose its operators when it started"},
-    {"--trigger", "the program prepared for its trigger when it started"},
+    {"--levels", "the program fixes its levels when it starts"},
+    {"--trigger", "the program sets up its trigger when it starts"},
     {"--source", "it is what the program uses"},
     {"--mode", "the dump's folders have their rights"},
 };

@@ -58,8 +58,7 @@ class CallNesting {
 class OpsInModules {
  public:
   explicit OpsInModules(const DumpIndex& dump);
-  // The module's direct ops, of which at most `most` count, and all ops of modules in it that were not recorded; `most` where no op is
-  // known.
+  // The module's direct ops, at most `most` of them, and all ops of modules in it that were not recorded; `most` where no op is known.
   [[nodiscard]] uint32_t in(const OpInfo& module, uint32_t most) const;
 
  private:
