@@ -77,11 +77,11 @@ def test_llm_dump_finds_the_library_that_fits_and_writes_the_same(tmp_path: Path
 def test_llm_dump_says_what_is_missing_of_atb(tmp_path: Path) -> None:
     command = ["llm", "dump", "--exec", "/bin/true", "-o", tmp_path]
     done = tensortap(*command, environment={"ATB_HOME_PATH": str(tmp_path)})
-    assert done.code == 0 and "lib/libatb.so is not there" in done.err
+    assert done.code == 0 and "lib/libatb.so does not exist" in done.err
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib/libatb.so").write_text("no library")
     done = tensortap(*command, environment={"ATB_HOME_PATH": str(tmp_path)})
-    assert done.code != 0 and "is no library of this kind of machine" in done.err
+    assert done.code != 0 and "is not a library for this type of machine" in done.err
 
 
 def test_a_program_that_is_asked_for_nothing_gets_no_for_an_answer(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ TEST_F(CaptureMemory, TwoEventsAreOneForTheCoverage) {
   EXPECT_EQ(reasons("in", true), "1") << "that nothing came out was not asked";
   EXPECT_EQ(reasons("in", false), "1");
   EXPECT_EQ(reasons("out", true), "0 ran without a tensor that was asked for");
-  EXPECT_EQ(reasons("out", false), "0 what it made was never told");
+  EXPECT_EQ(reasons("out", false), "0 its outputs were never reported");
 }
 
 TEST_F(CaptureMemory, TheMomentBeforeIsWhatAnOpReads) {

@@ -260,7 +260,7 @@ def test_what_cannot_change_is_refused_with_the_reason(tmp_path: Path) -> None:
             ("--steps", "x"): "steps",
             ("--snapshot",): "keeps no last ops",
             ("--where", "nan >"): "--where",
-            (): "say what to change",
+            (): "nothing to change",
         }
         for words, reason in refused.items():
             done = running.tensortap("set", "dump", *words)

@@ -87,7 +87,7 @@ def test_a_build_of_others_that_it_does_not_fit_is_compiled_for(installation: In
         installation.add_adapter(definition)
         done = installation.run()
         assert (done.code, done.out) == (2, ""), done.err
-        assert "this is 2.99.0a0+git1234, a build of its own that none of them fits" in done.err
+        assert "this is 2.99.0a0+git1234, an unofficial build that none of them fits" in done.err
         assert "the C++ compiler that CXX names cannot be used" in done.err
         assert installation.cached() == []
 

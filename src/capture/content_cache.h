@@ -1,8 +1,7 @@
-// ContentCache: what is known of tensors that were looked at, so that equal content is measured once and written once.
+// ContentCache: remembers the contents of tensors that were looked at, so that equal content is measured once and written once.
 //
-// Contents are distinguished by the block of memory, its version, the address, the dtype and the order of the elements, as capture.h
-// promises it. The cache holds a bounded number of contents, forgets those that were not asked for lately, and takes its memory from a
-// mapping of its own.
+// The block of memory, its version, the address, the dtype and the order of the elements identify a content, as capture.h promises. The
+// cache holds a bounded number of contents, forgets those that were not asked for lately, and takes its memory from a separate mapping.
 
 #ifndef TENSORTAP_CAPTURE_CONTENT_CACHE_H_
 #define TENSORTAP_CAPTURE_CONTENT_CACHE_H_
@@ -52,7 +51,7 @@ struct Content {
   DataPlace place;
 };
 
-// What is known of a tensor's content before it is looked at.
+// The known facts about the content of a tensor that is about to be looked at.
 struct KnownContent {
   ContentKey key;
   Content content;
@@ -84,10 +83,10 @@ class ContentCache {
   uint64_t next_data() { return data_numbers_.fetch_add(1, std::memory_order_relaxed) + 1; }
   // Says where a record's data came to lie, nullopt when it was lost. One thread at a time.
   void data_written(const ContentKey& key, uint64_t data, const std::optional<DataPlace>& place);
-  // Where a record's data lies, for those that were handed over after it to the thread of data_written(). Nothing when it was lost.
+  // Where a record's data lies, for records that reached the thread of data_written() after it. Nothing when the data was lost.
   [[nodiscard]] std::optional<DataPlace> place_of(uint64_t data) const;
 
-  // Counts one use of what is known. True when this one is to be checked against the memory.
+  // Counts one use of a known content. True when this use must be checked against the memory.
   bool count_use();
   void count_shared(uint64_t bytes);
   // Notes memory that changed under an unchanged version.

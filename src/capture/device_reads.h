@@ -22,7 +22,7 @@ namespace tensortap {
 // Whether the elements of a tensor have to be fetched before anybody reads them.
 inline bool is_remote(const tensortap_tensor& tensor) { return tensor.data == nullptr && tensor.device != nullptr; }
 
-// Borrows the ops. Thread-safe; what was fetched is its thread's.
+// Borrows the ops. Thread-safe; fetched elements belong to the thread that fetched them.
 class DeviceReads {
  public:
   explicit DeviceReads(OpRegistry& ops) : ops_(ops) {}
@@ -30,13 +30,13 @@ class DeviceReads {
   DeviceReads& operator=(const DeviceReads&) = delete;
 
   // The elements of a remote tensor of an op's event, of `bytes` bytes; `packed`: they are contiguous, otherwise they have the strides of
-  // the tensor. Null where that cannot be or is not allowed, which the op's coverage says. To be given back by release(); what is not is
-  // the event's.
+  // the tensor. Null where fetching is impossible or not allowed; the op's coverage then has the reason. The elements stay valid until
+  // release(), or until the event's op has ended.
   const void* fetch(OpId op, const tensortap_tensor& tensor, uint64_t bytes, bool allowed, bool& packed);
   static void release(const tensortap_tensor& tensor, const void* data);
-  // An event whose tensors are not remote: those that cannot be fetched are described only. `tensors` keeps them.
+  // Copies an event so that none of its tensors is remote; those that cannot be fetched are described only. `tensors` keeps them.
   tensortap_op_event fetched(const tensortap_op_event& event, bool allowed, std::vector<tensortap_tensor>& tensors);
-  // The same of one tensor, of the op that read it.
+  // The same for one tensor, which the op read.
   tensortap_tensor fetched(OpId op, const tensortap_tensor& tensor, bool allowed);
 
   // A list of {"device": "cuda:0", "tensors": fetched, "bytes_fetched", "not_captured": [{"reason", "count"}]}.

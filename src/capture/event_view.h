@@ -43,13 +43,13 @@ inline tensortap_tensor tensor_of(const tensortap_op_event& event, uint64_t inde
 
 inline bool reads_first(const tensortap_op_event& event) { return (event.flags & TENSORTAP_EVENT_READ_FIRST) != 0; }
 
-// Whether what an op read is looked at when it has run, as the op left it: before it runs for the moment "both" alone.
+// Whether an op's inputs are looked at after it ran, as the op left them. Only with the moment "both" are they also looked at before.
 inline bool looks_at_reads_after(const CaptureSpec& spec) {
   if (spec.trigger != Trigger::kAlways) return false;
   return spec.moment == MomentChoice::kBoth || (spec.moment == MomentChoice::kAfter && spec.dialect == "msit");
 }
 
-// A tensor that has dims, of a type and a rank that there are.
+// Only for a tensor with dims, a known type and a valid rank.
 inline TensorView tensor_view(const tensortap_tensor& tensor) {
   return {{static_cast<DType>(tensor.dtype), Shape(std::span(tensor.dims, tensor.rank))}, tensor.data, tensor.strides};
 }

@@ -1,4 +1,4 @@
-// ExecutionPairs: the executions of one op that were told what they read (TENSORTAP_EVENT_READ_FIRST) and not yet what they made.
+// ExecutionPairs: the executions of one op whose inputs were reported (TENSORTAP_EVENT_READ_FIRST) and whose outputs were not yet.
 
 #ifndef TENSORTAP_CAPTURE_EXECUTION_PAIRS_H_
 #define TENSORTAP_CAPTURE_EXECUTION_PAIRS_H_

@@ -24,7 +24,7 @@ class FirstNonFinite {
     if (row.sequence >= sequence_.load(std::memory_order_relaxed)) return;
     note(row);
   }
-  // Whether one was met: what is seen from now on is no news.
+  // Whether one was met; later ones are then no news.
   [[nodiscard]] bool met() const { return sequence_.load(std::memory_order_relaxed) != UINT64_MAX; }
   // {"step", "op", "type", "slot", "nan", "pos_inf", "neg_inf", "index", "source"}, or null when there was none.
   [[nodiscard]] Json to_json(const OpTable& ops) const;

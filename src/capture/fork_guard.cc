@@ -5,7 +5,7 @@
 namespace tensortap {
 namespace {
 
-// Plain data without constructors: the library is loaded into somebody's process.
+// Plain data without constructors: the host program's process loads the library.
 pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
 ForkGuard* first_guard = nullptr;
 bool handlers_registered = false;

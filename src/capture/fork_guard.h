@@ -8,8 +8,8 @@
 
 namespace tensortap {
 
-// While one exists, fork() sets `bits` in `*flags` of the child; the parent is left as it was. Destroying one in the parent is
-// thread-safe; in the child it is never destroyed (the session is left as it is there).
+// While one exists, fork() sets `bits` in `*flags` of the child; the parent stays as it was. Destroying one in the parent is thread-safe.
+// The child never destroys one, because it leaves the session as it is.
 class ForkGuard {
  public:
   ForkGuard(std::atomic<uint32_t>* flags, uint32_t bits);

@@ -77,7 +77,7 @@ void Governor::begin_captured_locked(const Step& step, bool first) {
 }
 
 bool Governor::wants_step_locked(uint64_t kind) {
-  // One at a time: what two cost could not be told apart.
+  // One at a time: the costs of two could not be separated.
   if (captured_now_ > 0) return false;
   if (pause_ > 0) {
     --pause_;

@@ -1,5 +1,5 @@
-// Keeps the time that a capture takes below a share of the program's own (--budget): draws the steps that are captured, looks at samples of
-// large tensors, leaves out ops when that is not enough, and says what it did.
+// Keeps the time that a capture takes below a share of the program's own time (--budget): draws the steps that are captured, looks at
+// samples of large tensors, leaves out ops when that is not enough, and reports what it did.
 
 #ifndef TENSORTAP_CAPTURE_GOVERNOR_H_
 #define TENSORTAP_CAPTURE_GOVERNOR_H_
@@ -92,7 +92,7 @@ class Governor {
   std::atomic<uint64_t> left_out_{0};
   std::atomic<uint64_t> data_left_out_{0};
   std::atomic<int> level_{0};
-  // Of the step or window that is being captured.
+  // For the step or window that is being captured.
   std::atomic<int64_t> began_ns_{0};
   std::atomic<int64_t> spent_at_begin_{0};
   std::atomic<int64_t> allowance_ns_{0};

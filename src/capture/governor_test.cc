@@ -104,7 +104,7 @@ Truth run_made(const MadeProgram& program, int steps, uint64_t seed, double budg
   return truth;
 }
 
-// What every program is owed: the budget is kept, what is reported is so, and steps were captured.
+// Checks for every program that the budget is kept, that the report is right, and that steps were captured.
 void expect_kept(const MadeProgram& program, int steps, double fewest_captured, double budget = 0.03) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     const Truth truth = run_made(program, steps, seed, budget);
@@ -175,7 +175,7 @@ TEST(Governor, KeepsTheBudgetOfKindsThatItCanNotTellApart) {  // B8
 }
 
 TEST(Governor, KeepsTheBudgetWhereEveryStepIsOfANewKind) {  // B8
-  // Nothing to compare with: what the calls took stands in, and that is all that the capture costs here.
+  // No step to compare with: the time inside the calls counts instead, and here the capture costs nothing else.
   expect_kept([](int number, const auto&) { return MadeStep{.own_ns = 1e6, .in_calls = 3e5, .kind = static_cast<uint64_t>(number) + 1}; },
               3000, 50);
 }

@@ -14,8 +14,8 @@
 
 namespace tensortap {
 
-// The reasons that the session itself gives. run.json lists them ("losses"): words for people, stable for programs. What the system says
-// of a write that failed is a reason of its own: "write failed: Input/output error".
+// The reasons that the session itself gives. run.json lists them ("losses"): words for people, stable for programs. A failed write adds the
+// system's error to its reason: "write failed: Input/output error".
 namespace loss {
 inline constexpr std::string_view kPoolStatsOnly = "memory budget full: statistics only";
 inline constexpr std::string_view kPoolDropped = "memory budget full: dropped";
@@ -27,7 +27,7 @@ inline constexpr std::string_view kWriteFailed = "write failed";
 inline constexpr std::string_view kCollision = "the layout cannot store it separately";
 inline constexpr std::string_view kLostWithOther = "data was lost with the record that it repeats";
 inline constexpr std::string_view kWatchedGone = "watched memory cannot be read any more";
-inline constexpr std::string_view kReadGone = "what the op read is gone since it ran";
+inline constexpr std::string_view kReadGone = "the op's input was gone after the op ran";
 inline constexpr std::string_view kUnknownOp = "event of an unknown op";
 inline constexpr std::string_view kMalformed = "malformed event";
 inline constexpr std::string_view kRank = "more than 32 dimensions";

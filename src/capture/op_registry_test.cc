@@ -23,12 +23,12 @@ TEST(OpRegistry, TellsTheLayoutOfEachOpOnceAndOfWhatWasDecided) {
   const OpId a = parts.add("a");
   const OpId b = parts.add("b");
   EXPECT_EQ(parts.layout.added, (std::vector<std::string>{"a", "b"}));
-  EXPECT_TRUE(parts.layout.wanted.empty()) << "nobody asked yet";
+  EXPECT_TRUE(parts.layout.wanted.empty()) << "not asked yet";
   ASSERT_TRUE(parts.ops.bind().ok());
   EXPECT_EQ(parts.layout.wanted, (std::vector<bool>{false, true}));
   EXPECT_FALSE(parts.ops.wants(a, *parts.ops.find(a)));
   EXPECT_TRUE(parts.ops.wants(b, *parts.ops.find(b)));
-  EXPECT_EQ(parts.layout.wanted.size(), 2U) << "what is decided is not decided again";
+  EXPECT_EQ(parts.layout.wanted.size(), 2U) << "a decision is not made twice";
 }
 
 TEST(OpRegistry, DecidesForAnOpThatComesLater) {
@@ -107,7 +107,7 @@ TEST(OpRegistry, KeepsEachReasonOnce) {
   FakeParts parts(FakeParts::spec());
   const OpId op = parts.add("op");
   for (const std::string_view reason : {"fused", "fused", "on a device"}) parts.ops.not_captured(op, reason);
-  parts.ops.not_captured(op + 1, "there is no such op");
+  parts.ops.not_captured(op + 1, "an unknown op");
   EXPECT_EQ(parts.ops.find(op)->reasons, (std::vector<std::string>{"fused", "on a device"}));
 }
 

@@ -66,23 +66,23 @@ struct alignas(64) OpEntry {
   std::atomic<bool> requested{false};  // by the program, now
   uint32_t place = 0;                  // in the order of execution: how many ops that run were added before
   bool is_look = false;                // a pseudo-op for looks at watched tensors, not an op of the program
-  bool intended_infinities = false;    // it is there to make them, as a mask is
+  bool intended_infinities = false;    // its purpose is to make them, as a mask does
   uint64_t overwritten = 0;            // bit per input below 64: written and not read
   ExecutionPairs pairs;
   CallCounter calls;
   OpInfo info;
   std::vector<std::string> reasons;  // of tensortap_not_captured(); guarded by the registration lock
-  // Bit per output: an op that the program asked for reads it; the last bit stands for all outputs from 63 on.
+  // Bit per output: an op that the program asked for reads it; the last bit represents all outputs from 63 on.
   std::atomic<uint64_t> requested_outputs{0};
 
   void mark(uint32_t bits) {
     if ((state.load(std::memory_order_relaxed) & bits) != bits) state.fetch_or(bits, std::memory_order_relaxed);
   }
-  // Whether the op reads what is in the slot: what it is about to write over is no value that it works on.
+  // Whether the op reads the value in the slot. A value that it is about to overwrite does not count.
   [[nodiscard]] bool reads(SlotKind kind, uint32_t slot) const {
     return kind != SlotKind::kInput || slot >= 64 || (overwritten >> slot & 1U) == 0;
   }
-  // Whether something of the op is kept on behalf of the program: the op itself or, where inputs are kept, a value for an op that reads it.
+  // Whether a record of the op is kept on behalf of the program: the op itself or, where inputs are kept, a value for an op that reads it.
   [[nodiscard]] bool is_requested(bool inputs) const {
     return requested.load(std::memory_order_relaxed) || (inputs && requested_outputs.load(std::memory_order_relaxed) != 0);
   }
@@ -98,7 +98,7 @@ class OpTable {
   OpTable(const OpTable&) = delete;
   OpTable& operator=(const OpTable&) = delete;
 
-  // Null when there is no such op.
+  // Null for an unknown id.
   [[nodiscard]] OpEntry* find(OpId id) const {
     if (id >= count_.load(std::memory_order_acquire)) return nullptr;
     return &chunks_[id / kChunk].load(std::memory_order_relaxed)[id % kChunk];

@@ -20,7 +20,7 @@ class OutputFolder {
   // Creates `out` with its parents, or takes it when it holds nothing but folders of other processes of a job (process_*, rank_*); "" makes
   // tensortap_dump/TIME, with "-2" and so on when that is taken. With more than one rank in the job the dump goes to rank_N below it. Of
   // several processes with the same folder exactly one gets it.
-  // Folders that it makes have the mode of `access`; those that are there keep theirs.
+  // Folders that it makes have the mode of `access`; existing ones keep theirs.
   // Errors: kInvalidArgument when it is not empty, in use or no folder; kIo when it cannot be created or written.
   static Result<OutputFolder> create(const std::string& out, int32_t rank, int32_t world_size, Access access);
 

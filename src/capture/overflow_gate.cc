@@ -7,13 +7,13 @@
 namespace tensortap {
 namespace {
 
-constexpr uint64_t kEveryRun = UINT64_MAX;  // of values that are there before any run
+constexpr uint64_t kEveryRun = UINT64_MAX;  // for values that exist before any run
 
 bool is_nonfinite(const RecordRow& row) { return row.stats.nan + row.stats.pos_inf + row.stats.neg_inf > 0; }
 
 bool is_output(const RecordRow& row) { return row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput); }
 
-// What an op is about to write over is not what it works on.
+// Whether the op is about to overwrite the value, and so does not read it.
 bool is_overwritten(const OpInfo& op, const RecordRow& row) {
   const bool input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput) && row.slot_index < 64;
   return input && (attribute_slots(op, kOverwrites) >> row.slot_index & 1U) != 0;

@@ -37,13 +37,13 @@ class OverflowGate {
     uint32_t call = 0;
     auto operator<=>(const Execution&) const = default;
   };
-  // What an execution is about to read.
+  // The values that an execution is about to read.
   struct ReadFirst {
     std::vector<QueuedRecord> records;
     bool nonfinite = false;    // some of it has NaN or Inf
     bool cannot_fire = false;  // the execution will not be written
   };
-  // Takes that until the execution ends, by pass() or take_begun(). Such an op needs no producers, and its outputs are not held.
+  // Keeps these values until the execution ends, by pass() or take_begun(). Such an op needs no producers, and its outputs are not held.
   void begin(const Execution& execution, ReadFirst read);
   // Whether any execution waits so; costs one load.
   [[nodiscard]] bool has_begun() const { return begun_count_.load(std::memory_order_relaxed) != 0; }

@@ -28,7 +28,7 @@ class OverflowGateTest : public testing::Test {
     }
   }
 
-  // Names of the records that pass when `op` makes `nan` NaNs, with "*" where they are there for a reader.
+  // Names of the records that pass when `op` makes `nan` NaNs, with "*" for records that were kept for a reader.
   std::vector<std::string> run(OpId op, uint64_t nan, uint64_t run_number = 0, bool asked = true) {
     QueuedRecord record;
     record.row.op = op;
@@ -75,7 +75,7 @@ TEST_F(OverflowGateTest, LetsOpsThatPassNanOnPassToo) {  // M10
   EXPECT_THAT(run(kX, 1), IsEmpty()) << "an input of the graph is no op";
   EXPECT_THAT(run(kDivide, 2), ElementsAre("x*", "divide"));
   EXPECT_THAT(run(kAdd, 3), ElementsAre("weight*", "add")) << "divide is written already";
-  EXPECT_THAT(run(kRelu, 0), IsEmpty()) << "what it made is finite";
+  EXPECT_THAT(run(kRelu, 0), IsEmpty()) << "its output is finite";
   EXPECT_EQ(all.fired(), 2U);
 }
 
@@ -118,7 +118,7 @@ TEST_F(OverflowGateTest, StopsAtItsLimitAndCountsTheRest) {
 TEST_F(OverflowGateTest, OpsThatWereNotAskedForDoNotFire) {
   EXPECT_THAT(run(kX, 0), IsEmpty());
   EXPECT_THAT(run(kDivide, 2, 0, false), IsEmpty());
-  EXPECT_THAT(run(kAdd, 2), IsEmpty()) << "the NaN came from an op that nobody asked for";
+  EXPECT_THAT(run(kAdd, 2), IsEmpty()) << "the NaN came from an op that was not asked for";
 }
 
 TEST_F(OverflowGateTest, LetsValuesGoWithTheirLastReader) {

@@ -165,7 +165,7 @@ void OverflowWatch::copy_before_write(TakenEvent& event, const tensortap_tensor&
   const std::unique_ptr<std::byte[]> plain = block != 0 ? parts_.look.put_in_order(event, block, copy.row, view) : nullptr;
   const bool has_elements = view.data != nullptr || (copy.row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
   const std::optional<uint64_t> bytes = has_elements ? copy_bytes(view, copy.row.numel) : std::nullopt;
-  // What the op is about to write over without reading it is kept, and makes no difference.
+  // An input that the op is about to overwrite without reading it is kept, but does not count.
   const bool counts = event.op.reads(slot_kind_of(tensor), tensor.slot_index);
   // Where nothing more will be written, a record without data represents the value.
   const bool may_be_written = !gate_.is_full();
@@ -209,7 +209,7 @@ void OverflowWatch::take_shown(TakenEvent& event, OverflowGate::ReadFirst& read)
   }
   event.at_gate = AtGate::kStops;
   if (made) take_shown_reads(event, read);
-  // What is neither written nor the first of its kind need not be measured.
+  // Measure a value only if it is written or may be the first NaN or Inf.
   const bool news = made && (event.at_gate == AtGate::kPasses || !parts_.look.first_nonfinite().met());
   ListShift shift;
   for (uint64_t i = 0; i < tensors_of(event.c); ++i) {
@@ -231,7 +231,7 @@ tensortap_tensor OverflowWatch::read_at(const TakenEvent& event, const tensortap
   return parts_.devices.fetched(event.c.op, tensor_at(reads, index), event.plan.spec.device_stats == DeviceStats::kHost);
 }
 
-// Decides about an op whose outputs are not finite, and writes what it read when it is to be written.
+// Decides about an op whose outputs are not finite, and writes its inputs if the op is written.
 void OverflowWatch::take_shown_reads(TakenEvent& event, OverflowGate::ReadFirst& read) {
   const OpInfo& op = event.op.info;
   const tensortap_tensor* reads = nullptr;
@@ -240,7 +240,7 @@ void OverflowWatch::take_shown_reads(TakenEvent& event, OverflowGate::ReadFirst&
   bool passes_on = read.nonfinite || gate_.holds_nonfinite_input(event.row.run, op);
   const bool shows = asked && (all || !passes_on) && event.c.show_reads != nullptr;
   const uint64_t count = shows ? std::min(event.c.show_reads(event.c.reads, &reads), kMostTensors) : 0;
-  // Where every op is kept only the search for the first NaN or Inf has to know what the op read.
+  // Where every op is kept, only the search for the first NaN or Inf needs to know the inputs of the op.
   const bool looks = asked && (!all || !parts_.look.first_nonfinite().met());
   for (uint64_t i = 0; looks && !passes_on && i < count; ++i) {
     const tensortap_tensor tensor = read_at(event, reads, i);
@@ -269,7 +269,7 @@ void OverflowWatch::take_shown_reads(TakenEvent& event, OverflowGate::ReadFirst&
   for (QueuedRecord& record : read.records) write_copy(event, std::move(record));
 }
 
-// Of what a program reads again and again, such as weights once something is NaN, the answer is remembered.
+// Remembers the answer for values that a program reads again and again, such as weights once they contain a NaN.
 bool OverflowWatch::was_nonfinite(const TakenEvent& event, const tensortap_tensor& tensor) {
   if (!event.plan.shares_statistics || tensor.storage == 0 || tensor.data == nullptr || !is_plain(tensor) || is_unwritten(tensor)) {
     return holds_nonfinite(event.c, tensor);
@@ -309,7 +309,7 @@ void OverflowWatch::write_read(TakenEvent& event, const tensortap_tensor& tensor
   event.row = shared;
 }
 
-// As the record of the op that made it, which is how sources without inputs identify values.
+// As the record of the op that made it: this is how sources without inputs identify values.
 void OverflowWatch::write_as_made(TakenEvent& event, const OpInput& input, tensortap_tensor tensor) {
   OpEntry* producer = parts_.ops.find(input.producer);
   if (producer == nullptr) return;
@@ -329,7 +329,8 @@ void OverflowWatch::write_as_made(TakenEvent& event, const OpInput& input, tenso
   parts_.look.take(made, tensor);
 }
 
-// Of a tensor as it was before the op wrote into it. The copy goes to the writer as it is: nothing waits for memory while copies hold some.
+// Writes a copy of a tensor from before the op wrote into it. The copy goes to the writer as it is: nothing waits for memory while copies
+// hold some.
 void OverflowWatch::write_copy(TakenEvent& event, QueuedRecord record) {
   RecordRow& row = record.row;
   if (!parts_.sink.admits(row)) return;

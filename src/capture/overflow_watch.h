@@ -24,9 +24,9 @@
 
 namespace tensortap {
 
-// Where the source shows what an op read when it has run, nothing is copied or measured before an op has made NaN or Inf, except what the
-// op may write over. Otherwise every value waits at the gate until its readers have run. Borrows all parts. Thread-safe except for bind(),
-// which comes before the first event of a graph.
+// Where the source shows the inputs of an op after it ran, nothing is copied or measured before an op has made NaN or Inf, except the
+// inputs that the op may overwrite. Otherwise every value waits at the gate until its readers have run. Borrows all parts. Thread-safe
+// except for bind(), which comes before the first event of a graph.
 class OverflowWatch {
  public:
   struct Parts {

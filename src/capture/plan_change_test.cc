@@ -20,7 +20,7 @@
 namespace tensortap {
 namespace {
 
-constexpr OpId kBits = 12;  // ops that tell the number of the plan, in binary; one more is in every plan
+constexpr OpId kBits = 12;  // ops that encode the number of the plan, in binary; one more is in every plan
 
 // The ops recorded by step, as the number of the plan that asks for them.
 struct Recorded {

@@ -1,4 +1,4 @@
-// PlanChanges: what a session was asked for last, and what changed while it ran, by whom, and from which step on.
+// PlanChanges: the last plan of a session, and each change while it ran: by whom and from which step on.
 
 #ifndef TENSORTAP_CAPTURE_PLAN_CHANGES_H_
 #define TENSORTAP_CAPTURE_PLAN_CHANGES_H_

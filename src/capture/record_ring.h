@@ -40,18 +40,17 @@ class RecordRing {
     push(std::move(record));
   }
 
-  // Lets the execution of this row go: its records come another way.
+  // Drops the execution of this row: its records come another way.
   void forget(const RecordRow& row);
-  // The trigger fired: everything that is held, the oldest first, except for what claim() has given away; the ring is empty then.
+  // The trigger fired: returns all held records that claim() did not take, the oldest first, and empties the ring.
   std::vector<QueuedRecord> take();
-  // Whether the record of this number is written by the caller: true once for each.
+  // Whether the caller writes the record with this number: true once for each.
   bool claim(uint64_t sequence);
 
   // {"ops", "fired", "records", "let_go_for_memory"}
   [[nodiscard]] Json report() const;
 
-  // For a handler of a signal: calls `use` for each record that is held, without a lock that could wait. False when the ring is just being
-  // changed.
+  // For a handler of a signal: calls `use` for each held record, without a lock that could wait. False when the ring is just being changed.
   template <class Use>
   bool look(Use&& use) const noexcept {
     if (busy_.test_and_set(std::memory_order_acquire)) return false;

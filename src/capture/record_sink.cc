@@ -189,7 +189,7 @@ void RecordSink::release(QueuedRecord record) {
   }
 }
 
-// For what the pool can never hold, or when there is no memory for it: from the tensor itself where it is contiguous.
+// For data larger than the pool, or when memory is short: writes from the tensor itself where it is contiguous.
 void RecordSink::write_at_once(QueuedRecord& record, const TensorView& view) {
   const bool direct = view.is_contiguous();
   std::unique_ptr<std::byte[]> copy;
@@ -211,7 +211,7 @@ void RecordSink::write_at_once(QueuedRecord& record, const TensorView& view) {
   writer_.write_data(record, &packed);
 }
 
-// The same for a record without data of its own.
+// The same for a record without separate data.
 bool RecordSink::room_for_row(const RecordRow& row, bool counted) {
   if (!disk_for_rows_.allows(sizeof(RecordRow), 0)) {
     if (!counted) writer_.lose_to_full_disk(row, options_.limits.free_beside_rows());

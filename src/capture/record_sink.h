@@ -31,8 +31,8 @@ struct SinkOptions {
   bool keeps_rows = true;    // a record without its values is worth writing
 };
 
-// Keeps limits, memory and disk; copies and queues. A RecordWriter of its own writes and counts. Borrows all that it is given.
-// Thread-safe except for stop(), which is called once, last.
+// Keeps limits, memory and disk; copies and queues. Its RecordWriter writes and counts. Borrows all arguments. Thread-safe except for
+// stop(), which is called once, last.
 class RecordSink {
  public:
   struct Parts {
@@ -50,18 +50,19 @@ class RecordSink {
   // Whether limits.max_records lets one more record in; otherwise it is counted as lost.
   bool admits(const RecordRow& row);
   // Queues the record, writes it directly, or counts it as lost. `data`, null for a record without values, is read during the call only.
-  // `row` gets what the layout fills in where it is written directly; `known`, what is known of the data, learns which record keeps it.
+  // `row` gets the fields that the layout fills in, if the record is written directly; `known`, what the cache knows about the data, learns
+  // which record keeps it.
   void take(RecordRow& row, const TensorView* data, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known);
   // Writes the sketch of a record that take() gets next, at once; row.sketch says when there was no room.
   void add_sketch(RecordRow& row, const TensorSketch& sketch);
   // A record with a copy of its data (null: without) for a gate or a ring. Never waits for memory: without any the record is marked
   // kRecordDataLost.
   QueuedRecord hold(const RecordRow& row, const TensorView* data, std::unique_ptr<ExponentHistogram> histogram);
-  // Writes what was held.
+  // Writes a held record.
   void release(QueuedRecord record);
   // An execution is over, with or without records; for layouts that follow executions.
   void op_ran(const RecordRow& event);
-  // For layouts that follow first rounds: a tensor of one; and such a round is over that is not captured.
+  // For layouts that follow first rounds: a tensor of one; and the end of such a round that is not captured.
   void described(const RecordRow& row);
   void round_passed(int64_t step, uint64_t run);
   // A step of a run is over; in order with the records.
@@ -69,10 +70,10 @@ class RecordSink {
 
   // Waits until everything taken before the call is written, then flushes the layout.
   void flush();
-  // Writes what waits and ends the writer thread.
+  // Writes the waiting records and ends the writer thread.
   void stop() { queue_.stop(); }
 
-  // For what is lost before it gets here, and for what was written and lost so far.
+  // For records that are lost before they get here, and for the numbers written and lost so far.
   [[nodiscard]] RecordWriter& writer() { return writer_; }
   [[nodiscard]] const RecordWriter& writer() const { return writer_; }
 
@@ -80,7 +81,7 @@ class RecordSink {
   void take_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known);
   // `counted`: a loss of this record is counted already.
   void take_row(RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, bool counted = false);
-  // Of a record whose elements an earlier one has.
+  // Takes a record whose elements an earlier record has.
   void take_reference(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, const Content& content);
   bool room_for_data(const RecordRow& row, uint64_t bytes);
   bool room_for_row(const RecordRow& row, bool counted = false);

@@ -27,7 +27,7 @@ TEST(RecordSink, WritesDataAndHeldRecordsAndSaysWhenAStepEnds) {
   QueuedRecord held = parts.sink.hold(row, &view, nullptr);
   parts.sink.end_step(7, 9);
   parts.sink.flush();
-  EXPECT_EQ(parts.sink.writer().records(), 1U) << "what is held is not written";
+  EXPECT_EQ(parts.sink.writer().records(), 1U) << "a held record is not written";
   parts.sink.release(std::move(held));
   parts.sink.flush();
   ASSERT_EQ(parts.layout.written().size(), 2U);
@@ -123,7 +123,7 @@ TEST(RecordSink, HoldsNoCopyThatThePoolHasNoRoomFor) {
   const TensorView view = view_of(event);
   QueuedRecord held = parts.sink.hold(row_of(view), &view, nullptr);
   EXPECT_TRUE(held.data.empty());
-  EXPECT_EQ(parts.sink.writer().losses().total(), 0U) << "nobody may ever ask for it";
+  EXPECT_EQ(parts.sink.writer().losses().total(), 0U) << "it may never be asked for";
   parts.sink.release(std::move(held));
   EXPECT_EQ(parts.sink.writer().losses().count(loss::kPoolStatsOnly), 1U);
 }

@@ -142,7 +142,7 @@ void RecordWriter::write_reference(QueuedRecord& record) {
   }
 }
 
-// What a layout writes when a step is over: inputs, parameters, files beside them.
+// Lets the layout write the inputs, parameters and other files that belong to a finished step.
 void RecordWriter::end_step(const RecordRow& row) {
   const Status status = parts_.layout.end_step(row.step, row.run);
   const auto [records, counted] = parts_.layout.take_lost();
@@ -186,7 +186,7 @@ void RecordWriter::lose_to_full_disk(const RecordRow& row, uint64_t kept_free) {
 }
 
 void RecordWriter::lose_folder() {
-  // What was written is not where anybody looks for it.
+  // Readers will not find the records where they look for them.
   const uint64_t records = records_.exchange(0);
   bytes_.store(0);
   if (records > 0 || losses_.count(loss::kFolderGone) == 0) {

@@ -1,4 +1,4 @@
-// RecordWriter: hands records to the layout, and counts what it wrote and what was lost.
+// RecordWriter: hands records to the layout, and counts written and lost ones.
 
 #ifndef TENSORTAP_CAPTURE_RECORD_WRITER_H_
 #define TENSORTAP_CAPTURE_RECORD_WRITER_H_
@@ -38,13 +38,13 @@ class RecordWriter {
   // Gives the layout the row of a record that write(), write_data() or write_reference() gets later with its values, where the layout takes
   // it first. False when it is lost, and counted.
   bool write_row_first(QueuedRecord& record);
-  // A record with `data`; null: its row alone. Others that wait for this data learn whether it is there.
+  // Writes a record with `data`; null: its row alone. Records that wait for this data learn whether it was written.
   void write_data(QueuedRecord& record, const TensorView* data);
-  // A record whose elements an earlier one has.
+  // Writes a record whose elements an earlier one has.
   void write_reference(QueuedRecord& record);
-  // The sketch of a record that is written later. Any thread at any time.
+  // Adds the sketch of a record that is written later. Any thread at any time.
   void add_sketch(RecordRow& row, const TensorSketch& sketch);
-  // `counted`: a loss of this record is counted already. `row` gets what the layout fills in.
+  // `counted`: a loss of this record is counted already. The layout fills in fields of `row`.
   void write_row(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram, bool counted);
 
   // Counts a record as lost, with its name as an example.
@@ -55,8 +55,8 @@ class RecordWriter {
   void lose_to_full_disk(const RecordRow& row, uint64_t kept_free);
   // Notes that all records are gone with the folder.
   void lose_folder();
-  // Ends the files of the layout, and counts the records of files that another program removed, replaced or cut as lost; lose_folder()
-  // unless the folder is there.
+  // Ends the files of the layout, and counts the records of files that another program removed, replaced or cut as lost; without the folder
+  // it calls lose_folder().
   void end_files(bool folder_is_there);
 
   [[nodiscard]] uint64_t records() const { return records_.load(); }

@@ -18,13 +18,13 @@ namespace tensortap {
 // Thread-safe.
 class RuntimeFacts {
  public:
-  // Keeps a JSON value under a name, in the place of the one before. Errors: kInvalidArgument for what is no JSON, or more than 64 KiB.
+  // Keeps a JSON value under a name and replaces an earlier one. Errors: kInvalidArgument for a text that is not JSON or exceeds 64 KiB.
   Status add(std::string_view name, std::string_view json);
-  // Notes that what calls were given beside tensors is missing from this step on, the first time it is called.
+  // Notes that the arguments of calls other than tensors are missing from this step on, the first time it is called.
   void miss_arguments(int64_t step);
-  // An object of all; empty when there is none.
+  // An object with all values; empty when there are none.
   [[nodiscard]] Json to_json() const;
-  // The one of this name; "" when there is none, or it is no text.
+  // The value of this name; "" when it does not exist or is not a text.
   [[nodiscard]] std::string text(std::string_view name) const;
 
  private:

@@ -20,7 +20,7 @@ DumpInfo dump_info(const std::string& folder, const SessionOptions& options) {
   info.kernels = options.kernels;
   info.timestamp = options.timestamp;
   if (info.timestamp.empty()) {
-    // What is made of a crash later goes where everything else is.
+    // A crash report that is written later goes where everything else is.
     info.timestamp = wall_clock_name();
     std::erase(info.timestamp, '-');
   }

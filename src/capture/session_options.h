@@ -1,4 +1,4 @@
-// What a session is opened with, and what follows from it for the layout and the plan.
+// The options of a session, and the facts for the layout and the plan that follow from them.
 
 #ifndef TENSORTAP_CAPTURE_SESSION_OPTIONS_H_
 #define TENSORTAP_CAPTURE_SESSION_OPTIONS_H_
@@ -27,11 +27,11 @@ struct SessionOptions {
   bool kernels = false;       // whether the source also registers what an op calls underneath
   bool before_moment = true;  // whether the source also reports events before an op
   bool modules = false;       // whether calls of modules and models are reported
-  bool asks = false;          // the engine asks would_keep() and reports only what it was told to
+  bool asks = false;          // the engine asks would_keep() and reports only what is kept
   bool content_known = true;  // whether equal storage and version mean equal bytes
 };
 
-// What the layout is told of a session in this folder.
+// Describes a session in this folder for the layout.
 DumpInfo dump_info(const std::string& folder, const SessionOptions& options);
 PlanEnvironment plan_environment(const SessionOptions& options);
 

@@ -24,7 +24,7 @@ void SessionProblems::fail(std::string_view why) noexcept {
     say(concat("capture is switched off: ", why));
     note_error(internal_error(std::string(why)));
   } catch (...) {
-    // No memory even to say so: the bits in off_ are what counts.
+    // No memory even for the message: the bits in off_ are what counts.
     return;
   }
 }

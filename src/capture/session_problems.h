@@ -31,16 +31,16 @@ class SessionProblems {
   // For those that watch or set the bits by themselves: a fork handler, a handler of signals. Valid as long as this object.
   [[nodiscard]] std::atomic<uint32_t>* off() { return &off_; }
 
-  // Switches the session off for good, and says so once on stderr.
+  // Switches the session off for good, and reports it once on stderr.
   void fail(std::string_view why) noexcept;
   // Notes an error: a problem that is the session's first error unless it is a limit that the user gave.
   void note_error(const Status& status);
-  // Notes the failure of one record. If the layout has no place for the record, that is a problem and no error.
+  // Notes the failure of one record. If the layout cannot store the record, that is a problem and not an error.
   void note_failure(const Status& status);
   // Adds a sentence to the list of problems.
   void note_problem(const Status& status);
 
-  // Adds a sentence about something that is no problem.
+  // Adds a sentence about something that is not a problem.
   void add_note(std::string_view note);
 
   // OK when there was none.

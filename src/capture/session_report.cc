@@ -58,7 +58,7 @@ struct Counted {
   }
 };
 
-// Why an op has no event at all. Sources leave out what runs in a step that is not captured.
+// Why an op has no event at all. Sources do not report ops of a step that is not captured.
 std::string reason_of_silence(uint64_t steps_seen, uint64_t steps_captured) {
   if (steps_seen > 0 && steps_captured == 0) return std::string(kReasonNoStep);
   return std::string(steps_seen > steps_captured ? kReasonNoCapturedStep : kReasonNeverRan);
@@ -73,7 +73,7 @@ std::string reason_of(const OpEntry& op, bool on_request, const std::string& sil
   if (op.has(kOpLeftOut)) return "left out by the governor";
   if (op.has(kOpNoTensor)) return "ran without a tensor that was asked for";
   if (op.has(kOpOutsideSteps)) return std::string(kReasonOtherSteps);
-  if (op.has(kOpRan)) return "what it made was never told";
+  if (op.has(kOpRan)) return "its outputs were never reported";
   return silence;
 }
 
@@ -94,7 +94,7 @@ void count(const OpEntry& op, bool wanted, bool on_request, const std::string& s
   if (op.has(kOpLost)) counted.partly.add("a record was lost (see losses)", op.info.name);
 }
 
-// "7_Decoder_layer (Net.layers.2)": what a layer that ran is called in msit's tree.
+// The name of a layer that ran in msit's tree: "7_Decoder_layer (Net.layers.2)".
 std::string layer_text(const OpInfo& layer) {
   return concat(layer.id, "_", layer.type, layer.module.empty() ? "" : concat(" (", layer.module, ")"));
 }
@@ -114,7 +114,7 @@ void SessionReport::add_coverage(Json& json) const {
     if (entry.is_look) return;
     // Before the end an op that is not decided counts as wanted: bind() may still come.
     const OpDecision* decision = entry.decisions[parts_.ops.newest()].load(std::memory_order_acquire);
-    // What an earlier plan captured was wanted.
+    // Ops that an earlier plan captured were wanted.
     const bool earlier = plan.generation > 0 && entry.has(kOpCaptured);
     const bool wanted = !plan.failed_only && (decision == nullptr || decision->wanted || earlier);
     Counted& counted = entry.info.type == kInputType ? inputs : entry.info.type == kInitializerType ? weights : ops;

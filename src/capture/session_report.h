@@ -1,4 +1,4 @@
-// SessionReport: the text of run.json: what was asked, what was captured, what was not and why. Keys: docs/layouts/tap.md.
+// SessionReport: the text of run.json: the request, the captured ops, and the missing ones with the reasons. Keys: docs/layouts/tap.md.
 
 #ifndef TENSORTAP_CAPTURE_SESSION_REPORT_H_
 #define TENSORTAP_CAPTURE_SESSION_REPORT_H_

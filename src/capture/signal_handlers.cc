@@ -29,11 +29,11 @@ constexpr timespec kMoment{0, 1'000'000};
 
 struct Handled {
   struct sigaction before {};     // what the program had
-  std::atomic<bool> ours{false};  // our handler is there, or in the chain of one that was set later
+  std::atomic<bool> ours{false};  // our handler is installed, or in the chain of one that was set later
   std::atomic<uint32_t> survived{0};
 };
 
-// Plain data without constructors that run: the library is loaded into somebody's process.
+// Plain data without constructors that run: the host program's process loads the library.
 pthread_mutex_t handlers_mutex = PTHREAD_MUTEX_INITIALIZER;
 std::array<Handled, kSignals.size()> handled;
 // A chunk stays for good: a handler may be looking at it.

@@ -21,13 +21,13 @@ class CrashListener {
   virtual void survived() noexcept = 0;
 };
 
-// Handlers are there while a listener is. The program's own ones, set before or after, run as they would without us, with their flags and
-// masks; where there is none the signal ends the program as it would have, with its number, its place and its core dump. False when there
-// is no memory to remember the listener. A listener is not called any more once remove_crash_listener() has returned. Thread-safe.
+// Handlers are installed while a listener exists. The program's own handlers, set before or after, run as they would without us, with their
+// flags and masks. If the program has none, the signal ends it as it would have, with its number, its place and its core dump. False when
+// no memory is left to remember the listener. A listener is not called any more once remove_crash_listener() has returned. Thread-safe.
 bool add_crash_listener(CrashListener* listener);
 void remove_crash_listener(CrashListener* listener);
 
-// For listeners: runs `body(context)`; false when it met a fault, which then ended it at that point. It must hold nothing that has to be
+// For listeners: runs `body(context)`; false when it met a fault, which ended it at that point. It must hold nothing that has to be
 // released.
 bool survives_faults(void (*body)(void* context), void* context);
 

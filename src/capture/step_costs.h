@@ -12,9 +12,9 @@
 
 namespace tensortap {
 
-// A captured step is charged its time less the typical time of plain steps of its kind. The step after it pays for cold caches: what that
-// one is slower by is charged too, and it is no plain sample. Where no plain step of the kind is known, the time inside the capture's own
-// calls stands in. Times are in nanoseconds. Not thread-safe.
+// Charges a captured step its time less the typical time of plain steps of the same `kind`. The next step pays for cold caches: its extra
+// time is charged too, and it is not a plain sample. Where no plain step of the kind is known, the time inside the capture's own calls is
+// charged instead. Times are in nanoseconds. Not thread-safe.
 class StepCosts {
  public:
   // A step that ran without the capture from its beginning to its end.
@@ -65,7 +65,7 @@ class StepCosts {
   std::vector<Kind> kinds_;
   RecentValues plain_noise_;  // of plain steps, in shares of the typical time
   RecentValues unseen_;       // time of captured steps outside of our calls, in the same
-  RecentValues after_;        // what steps after them were slower by, in the same
+  RecentValues after_;        // extra time of the steps after them, in the same
   RecentValues costs_;        // of captured steps
   RecentValues after_costs_;
   uint64_t uses_ = 0;

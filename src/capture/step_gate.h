@@ -40,12 +40,12 @@ class StepGate {
 
   StepGate(const StepSet& steps, int64_t stop_after, Governor& governor) : steps_(&steps), stop_after_(stop_after), governor_(governor) {}
 
-  // `kind`: Governor::begin_step(). A run that begins again without having ended begins anew, under the decision that was made.
+  // `kind`: Governor::begin_step(). A run that begins again without having ended restarts, under the decision that was made.
   bool begin(int64_t step, uint64_t run, int64_t now_ns, uint64_t kind = 0);
   void end(int64_t step, uint64_t run, int64_t now_ns);
 
-  // What is done with events of a step, begun or not, and under which generation. What a plan decided before offer() is visible to who sees
-  // its generation.
+  // The decision for events of a step, begun or not, and its generation. A thread that sees the generation also sees the decisions that the
+  // plan made before offer().
   Known look(int64_t step) {
     const uint64_t known = slots_[slot_of(step)].load(std::memory_order_acquire);
     if (known != 0 && has_key(step) && known >> kStateBits == static_cast<uint64_t>(step)) return unpacked(known);
@@ -53,10 +53,10 @@ class StepGate {
   }
   Verdict verdict(int64_t step) { return look(step).verdict; }
 
-  // Whether no step of the plan before the present one runs any more, so that another plan is taken up by the next step that begins.
+  // Whether every step of the previous plan has ended, so that the next step that begins can start another plan.
   [[nodiscard]] bool is_free() const;
-  // Takes back what offer() offered and no step has taken up. Returns the generation that is free for another plan, nothing while steps
-  // that began under it still run.
+  // Takes back an offer() under which no step began. Returns the generation that is free for another plan, nothing while steps that began
+  // under it still run.
   std::optional<uint8_t> withdraw();
   // Steps that begin from now on begin under the generation that withdraw() returned last, with these steps, which must stay as long as the
   // gate.

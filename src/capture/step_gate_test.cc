@@ -15,7 +15,7 @@ TEST(StepGate, SharesADecisionBetweenRunsOfOneStep) {
   gate.end(0, 1, 1);
   EXPECT_EQ(gate.verdict(0), StepGate::Verdict::kCaptured);
   gate.end(0, 2, 1);
-  EXPECT_FALSE(gate.begin(0, 3, 2)) << "the same number again is a step of its own: one was asked for";
+  EXPECT_FALSE(gate.begin(0, 3, 2)) << "the same number again is another step: one was asked for";
   EXPECT_EQ(gate.verdict(0), StepGate::Verdict::kStopped);
 }
 
@@ -47,7 +47,7 @@ TEST(StepGate, ARunThatBeginsAgainTakesItsStepUpAgain) {
   EXPECT_TRUE(gate.withdraw().has_value()) << "no step is under way";
 }
 
-// Rounds of a phase: `run` is the phase, and the numbers begin anew in each.
+// Rounds of a phase: `run` is the phase, and the numbers restart in each.
 TEST(StepGate, RoundsOfTwoPhasesAreStepsOfTheirOwn) {
   const StepSet steps = *StepSet::parse("0,1");
   Governor governor(0, false);

@@ -21,7 +21,7 @@
 
 namespace tensortap {
 
-// What happens to an execution's records where there is an overflow gate.
+// How an overflow gate treats the records of an execution.
 enum class AtGate : uint8_t { kWaits, kPasses, kStops };
 
 // What all records of an event share; `step` as Admission::step_of() has it.

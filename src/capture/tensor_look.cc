@@ -19,7 +19,7 @@
 namespace tensortap {
 namespace {
 
-// Does the work of a pool that is not there, in the same parts.
+// Does the work of a missing pool, in the same parts.
 void run_here(void* /*pool*/, void (*task)(void* context, size_t index), size_t count, void* context) {
   for (size_t i = 0; i < count; ++i) task(context, i);
 }
@@ -28,7 +28,7 @@ bool has_elements(const TensorView& view, const RecordRow& row) {
   return view.data != nullptr || (row.numel == 0 && dtype_info(view.desc.dtype).bits != 0);
 }
 
-// Plans measure differently: what one learned of a content is not for another.
+// Plans measure differently: one plan's results for a content are not valid for another.
 ContentKey key_under(const ActivePlan& plan, const tensortap_tensor& tensor, const TensorView& view) {
   ContentKey key = content_key(tensor.storage, tensor.version, view, tensor.identity);
   key.place += uint64_t{plan.generation} * 0x9E3779B97F4A7C15U;
@@ -60,7 +60,7 @@ void keep_memory_order(const tensortap_tensor& tensor, RecordRow& row, TensorVie
   }
 }
 
-// Whether this is the moment at which a tensor of its kind is wanted.
+// Whether the plan wants tensors of this slot kind at this moment.
 bool has_its_moment(const TakenEvent& event, const tensortap_tensor& tensor) {
   if (event.c.phase == TENSORTAP_PHASE_LOAD) return true;
   const bool before = event.c.moment == TENSORTAP_MOMENT_BEFORE || reads_first(event.c);
@@ -328,7 +328,7 @@ void TensorLook::measure(TakenEvent& event, const TensorView& view, RecordRow& r
 }
 
 bool TensorLook::passes_condition(const TakenEvent& event, const RecordRow& row) const {
-  // What the gate has to know is held for it.
+  // Values that the gate needs are held for it.
   if (event.decision == nullptr || (gated_ && reads_first(event.c))) return true;
   const WhereExpression* where = event.plan.where;
   return where == nullptr || where->matches(row, event.op.info);

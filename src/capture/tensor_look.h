@@ -37,7 +37,7 @@ class TensorLook {
 
   // Takes all tensors of an event that are wanted.
   void take_all(TakenEvent& event);
-  // Tells the layout what the tensors of an event are; `row` is what they share.
+  // Describes the tensors of an event to the layout; `row` has the fields that they share.
   void describe_all(const tensortap_op_event& event, RecordRow row);
   // Takes one tensor: its record goes to the ring, into event.held for the gate, to the sink, or nowhere.
   void take(TakenEvent& event, const tensortap_tensor& tensor);

@@ -76,7 +76,7 @@ TEST(TensorLook, CountsWhatLiesOnADeviceAsNotLookedAt) {
   ASSERT_EQ(parts.layout.written().size(), 2U);
   EXPECT_EQ(parts.layout.written()[0].row.value_flags, kValueNotLookedAt);
   EXPECT_EQ(parts.layout.written()[1].row.value_flags, 0);
-  EXPECT_TRUE(parts.look.has_news()) << "`find` has to say so";
+  EXPECT_TRUE(parts.look.has_news()) << "`find` has to report it";
 }
 
 // Memory that is read through a function alone.
@@ -121,7 +121,7 @@ TEST(TensorLook, FetchesWhatLiesOnADeviceOnceForEachContent) {
   const OpId op = parts.add("op");
   // Large enough to be remembered.
   FakeEvent event(op, std::vector<float>(10000, 3));
-  // The first use of what is known is checked.
+  // The first use of a known content is checked.
   for (const uint64_t version : {1, 1, 1, 2}) {
     device.take(event, version);
     TakenEvent taken = parts.taken(event.event);

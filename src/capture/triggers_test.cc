@@ -50,7 +50,7 @@ TEST(OverflowWatch, PassesByWhatIsFiniteAndShownAgain) {
   ASSERT_TRUE(watch.watches_whole(op));
   EXPECT_FALSE(watch.watches_whole(op + 1));
   FakeEvent event(op, {1});
-  EXPECT_FALSE(watch.passes_by_whole(event.event)) << "nobody shows the value again";
+  EXPECT_FALSE(watch.passes_by_whole(event.event)) << "the value is not shown again";
   event.tensor.flags = TENSORTAP_TENSOR_SHOWN_AGAIN;
   EXPECT_TRUE(watch.passes_by_whole(event.event));
   EXPECT_TRUE(parts.ops.find(op)->has(kOpCaptured));

@@ -66,7 +66,7 @@ bool WatchLooks::look_again(const TakenEvent& event, const WatchList::Watched& w
   }
   const OpId pseudo = look_op(event.c.op, watched.op);
   if (pseudo == kNoOp) return false;
-  // Of the memory, not of a content that the source knows of.
+  // The record describes the memory, not a content that the source knows.
   tensor.storage = tensor.version = 0;
   tensor.data = copy.get() + span->first;
   const bool changed = list_.saw(event.c.run, watched, watched_digest(tensor));
@@ -78,7 +78,7 @@ bool WatchLooks::look_again(const TakenEvent& event, const WatchList::Watched& w
   TakenEvent look{seen, op, event.plan, op.decisions[0].load(std::memory_order_acquire), event.row, event.thinning};
   look.row.op = pseudo;
   look.row.duration_ns = -1;
-  // Of what the event told last, among that op's own outputs.
+  // event.row has the position of the last reported tensor, among the outputs of its op.
   look.row.position = 0;
   parts_.look.take(look, tensor);
   return changed;

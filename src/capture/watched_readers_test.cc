@@ -33,7 +33,7 @@ TEST_F(Readers, AreDoneWhenTheLastHasRun) {
   EXPECT_EQ(readers.read_after(made, 0, between), std::optional(true));
   EXPECT_EQ(readers.read_after(made, 0, last), std::optional(false)) << "it may write into what it read";
   EXPECT_EQ(readers.read_after(made, 0, after), std::optional(false));
-  EXPECT_EQ(readers.read_after(after, 0, after), std::nullopt) << "nobody is known to read it";
+  EXPECT_EQ(readers.read_after(after, 0, after), std::nullopt) << "no reader is known";
   EXPECT_EQ(readers.read_after(made, 1, first), std::nullopt) << "another output";
 }
 

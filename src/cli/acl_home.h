@@ -10,9 +10,9 @@
 
 namespace tensortap::cli {
 
-// Makes the folder, or completes it, and returns its path. It lies below XDG_CACHE_HOME (~/.cache) and holds links to the installed files,
-// so that every installation of tensortap has one of its own, which stays right when the package is updated. Several processes may do it at
-// the same time. Errors: kNotFound when the AscendCL files are not installed or there is no home; kInvalidArgument for a folder that others
+// Makes or completes the folder, and returns its path. It lies below XDG_CACHE_HOME (~/.cache) and holds links to the installed files.
+// Every installation of tensortap has a separate folder, which stays right when the package is updated. Several processes may do this at
+// the same time. Errors: kNotFound when the AscendCL files are not installed or no home is known; kInvalidArgument for a folder that others
 // may write; kIo.
 Result<std::string> make_acl_home(const AclFiles& installed);
 

@@ -75,7 +75,7 @@ std::vector<std::string> compile_command(const std::vector<std::string>& compile
   return words;
 }
 
-// The lines that say what is wrong, or the last ones where none does.
+// The lines with errors, or the last lines if none has one.
 std::string first_errors(const std::string& text) {
   std::vector<std::string> errors;
   std::vector<std::string> last;

@@ -19,17 +19,17 @@ struct BuiltAdapter {
   std::string untried;  // why the self-test could not run here, "" = it ran
 };
 
-// Compiles the adapter into `folder`, which is made, or "" = the cache; says before that it will take a while. The file appears whole or
-// not at all, whatever happens and however many build at once. The self-test runs in a process of its own; an adapter that fails it is
-// removed; one for a torch that cannot be loaded on this machine is kept untried. Errors: kNotFound without compiler, sources or headers;
-// kInvalidArgument for a folder where an adapter would be refused (base/code_file.h); kUnsupported when it does not compile, with the
-// compiler's first errors.
+// Compiles the adapter into `folder`, which is made, or "" = the cache; first warns that it will take a while. The file appears whole or
+// not at all, whatever happens and however many processes build at once. The self-test runs in a separate process. An adapter that fails it
+// is removed; one for a torch that cannot be loaded on this machine is kept untried. Errors: kNotFound without compiler, sources or
+// headers; kInvalidArgument for a folder where an adapter would be refused (base/code_file.h); kUnsupported when it does not compile, with
+// the compiler's first errors.
 // For headers alone the adapter is bound to libraries of the usual names, and kept untried.
 Result<BuiltAdapter> build_adapter(const InstalledFiles& installed, const TorchInstallation& torch, const std::string& folder,
                                    const Terminal& terminal);
 
-// For a torch that is no release of PyTorch's own: tries the adapter that came with the package for this minor release, if there is one,
-// in a process of its own, and keeps one that works in the cache, as one that was compiled. Whether there is one now.
+// For a torch that is not an official release: tries the adapter that came with the package for this minor release, if one exists, in a
+// separate process. Keeps one that works in the cache, like a compiled one. Whether there is one now.
 bool adopt_prebuilt_adapter(const InstalledFiles& installed, const TorchInstallation& torch);
 
 }  // namespace tensortap::cli

@@ -12,7 +12,7 @@
 
 namespace tensortap::cli {
 
-// What an option's value is, shown in the help text; the completions offer files for the first group.
+// Names for the values of options, shown in the help text; the completions offer files for the first group.
 inline constexpr const char* kFile = "FILE";
 inline constexpr const char* kDirectory = "DIR";
 inline constexpr const char* kDump = "DUMP";

@@ -20,12 +20,12 @@ Result<std::string> atb_preload(const AtbFiles& installed, std::string& warning)
   if (!home) return std::string();
   const std::string path = join_path(*home, "lib/libatb.so");
   if (!path_exists(path)) {
-    warning = concat("ATB_HOME_PATH is set, and ", path, " is not there; the program is captured as one of PyTorch or ONNX Runtime");
+    warning = concat("ATB_HOME_PATH is set, but ", path, " does not exist; the program is captured as one of PyTorch or ONNX Runtime");
     return std::string();
   }
   TENSORTAP_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::open(path));
   const std::optional<ElfFile> library = ElfFile::parse(file.bytes());
-  if (!library) return invalid_argument(concat(path, " is no library of this kind of machine; set ATB_HOME_PATH to ATB's own folder"));
+  if (!library) return invalid_argument(concat(path, " is not a library for this type of machine; set ATB_HOME_PATH to ATB's own folder"));
   const std::string& preload = library->defines(kNewStrings) ? installed.library : installed.library_abi0;
   if (preload.empty()) return not_found("the library for programs over ATB is missing; tensortap is not installed completely");
   return preload;

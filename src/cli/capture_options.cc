@@ -186,7 +186,7 @@ Result<CaptureSpec> make_spec(const CaptureArguments& arguments) {
   TENSORTAP_ASSIGN_OR_RETURN(CaptureSpec spec, spec_from_options(options));
   if (options.config && options.config->layout != spec.layout) leave_layout(spec);
   TENSORTAP_RETURN_IF_ERROR(check_target(spec));
-  // The vendor's tools pass over other names without a word, and what they compare is then a part of the dump.
+  // The vendor's tools silently skip other names, and then compare only a part of the dump.
   const std::span<const LayoutOption> options_of_layout = find_layout(spec.layout)->options;
   if (std::ranges::find(options_of_layout, "portable_names", &LayoutOption::name) != options_of_layout.end())
     spec.layout_options.try_emplace("portable_names", "true");

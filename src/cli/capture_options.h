@@ -1,4 +1,4 @@
-// The options that say what to capture, shared by `run`, `exec` and `explain`.
+// The options that select the tensors to capture, shared by `run`, `exec` and `explain`.
 
 #ifndef TENSORTAP_CLI_CAPTURE_OPTIONS_H_
 #define TENSORTAP_CLI_CAPTURE_OPTIONS_H_

@@ -16,16 +16,16 @@ namespace tensortap::cli {
 
 // The sessions that a user means by the number of a process (the program's, or that of a process that started it, such as `tensortap
 // exec`), or by the folder of a dump or of a job with several. Waits up to a moment on the monotonic clock for the first operator of a
-// program under `exec`; none, and `pending` names it, when that did not come.
-// Errors: kNotFound for what is gone or never was ours, saying how to start it; kInvalidArgument for what belongs to another user.
+// program under `exec`; if it does not come, returns none, and `pending` names the program.
+// Errors: kNotFound for sessions that ended or were never ours, with the way to start one; kInvalidArgument for those of another user.
 Result<std::vector<RunningSession>> find_sessions(const std::string& target, int64_t until_ns, std::string& pending);
 
-// What became of it in one session.
+// How one session answered.
 struct ControlAnswer {
   enum class Kind : uint8_t { kAccepted, kRefused, kNone, kEnded };
   Kind kind = Kind::kNone;
   std::string reason;                // of kRefused
-  std::optional<int64_t> from_step;  // of kAccepted, where a step took it up
+  std::optional<int64_t> from_step;  // of kAccepted, where a step applied it
   Json reply;                        // null where there is none
 };
 

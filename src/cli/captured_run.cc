@@ -94,7 +94,7 @@ ExitCode verdict(const CapturedRun& run, const Json& summary) {
   return complete ? ExitCode::kFine : ExitCode::kFound;
 }
 
-// Of a program that a signal killed: which one, and how to learn the op that it died in.
+// Adds the signal that killed a program, and how to learn the op that it died in.
 void tell_signal(int signal, Json& summary) {
   const char* name = sigabbrev_np(signal);
   summary["signal"] = name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);

@@ -1,4 +1,4 @@
-// A program that runs under capture, from before it starts until what it left behind is summed up: what `exec` and `llm dump` share.
+// A program under capture, from before its start to the summary of its dump: the common part of `exec` and `llm dump`.
 
 #ifndef TENSORTAP_CLI_CAPTURED_RUN_H_
 #define TENSORTAP_CLI_CAPTURED_RUN_H_
@@ -34,7 +34,7 @@ struct CapturedRun {
   bool no_build = false;
   bool no_torch = false;
   bool strict = false;
-  bool own_user_only = false;  // no process of another user takes part, whoever may use the dump
+  bool own_user_only = false;  // no process of another user takes part, even where others may use the dump
   std::string preload;         // the library to preload, "" = the one for torch and ONNX Runtime
   std::string summary;         // the file to write the summary into, "" = none
   Variables variables;         // for the program, on top of our own
@@ -45,8 +45,8 @@ struct CapturedRun {
 // Errors: kInvalidArgument where no source could do what the spec asks for.
 Status check_for_programs(const CaptureSpec& spec);
 
-// Runs the program and tells what was captured. Its exit code; of a program that ended with 0 kFound when `strict` and something is
-// missing.
+// Runs the program and reports what was captured. Returns its exit code; kFound if the program ended with 0, `strict` is set and something
+// is missing.
 // Errors: kInvalidArgument when it cannot be started or captured; kIo.
 Result<ExitCode> run_captured(const CapturedRun& run, const FoundProgram& found, CaptureSpec spec, Terminal& terminal);
 

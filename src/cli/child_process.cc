@@ -104,7 +104,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   give_back_inherited();
   execv(path.c_str(), words);
   if (errno == ENOEXEC) {
-    // A script without a first line, which every shell takes for one of its own.
+    // A script without a first line: shells run it as a shell script.
     std::vector<char*> shell = {const_cast<char*>("sh"), const_cast<char*>(path.c_str())};  // NOLINT: execv wants it so
     for (char* const* word = words + 1; *word != nullptr; ++word) shell.push_back(*word);
     shell.push_back(nullptr);
@@ -170,7 +170,7 @@ class Pipe {
   bool open_ = false;
 };
 
-// Reads until every writer has gone; what is beyond the limit is read and dropped.
+// Reads until every writer has gone; drops all bytes beyond the limit.
 void read_both(int out, int errors, Answer& answer) {
   std::array<pollfd, 2> files = {pollfd{out, POLLIN, 0}, pollfd{errors, POLLIN, 0}};
   const std::array<std::string*, 2> texts = {&answer.out, &answer.errors};

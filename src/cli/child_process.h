@@ -23,31 +23,31 @@ struct ProgramEnd {
   int signal = 0;     // 0 = it ended by itself
 };
 
-// Variables of the environment to set for a program; nothing takes one away.
+// Variables of the environment to set for a program; one without a value is removed.
 using Variables = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
-// Runs a program with our stdin, stdout, stderr and working folder until it ends. Signals that somebody sends to us go to it; those that
-// the terminal sends (Ctrl-C) reach it by themselves and do not end us. `environment` is set on top of ours, in its order. Errors:
-// kNotFound, kInvalidArgument when it cannot be started; kIo. Once at a time, no other thread may run.
-// `look` is called from time to time while it runs, ever more rarely, until it returns true; never where the system cannot do both.
+// Runs a program with our stdin, stdout, stderr and working folder until it ends. Forwards signals that other processes send to us. Signals
+// from the terminal (Ctrl-C) reach it directly and do not end us. `environment` is set on top of ours, in its order. Errors: kNotFound,
+// kInvalidArgument when it cannot be started; kIo. Once at a time, no other thread may run.
+// While it runs, calls `look` from time to time, ever more rarely, until `look` returns true; never where the system cannot do both.
 Result<ProgramEnd> run_program(const std::string& path, const std::vector<std::string>& words, const Variables& environment,
                                const std::function<bool()>& look = nullptr);
 
-// Goes on in a process of its own, which has our terminal: nothing in there; how it ended in the process that was there before and waited
-// for it, with signals passed on as run_program() does it. For work that may crash. Errors: kIo. No other thread may run.
+// Forks and continues in the child, which keeps the terminal. Returns nothing in the child. In the parent, waits for the child, passes
+// signals on as run_program() does, and returns how it ended. For work that may crash. Errors: kIo. No other thread may run.
 Result<std::optional<ProgramEnd>> continue_in_child();
 
-// What a program that was asked something said.
+// The answer of a program.
 struct Answer {
   int exit_code = 0;
   std::string out;  // the first MiB of each
   std::string errors;
 };
 
-// Runs a program to its end with an empty stdin. Words[0] is looked for on PATH. Errors: kNotFound when it cannot be started; kIo.
+// Runs a program to its end with an empty stdin. Looks for words[0] on PATH. Errors: kNotFound when it cannot be started; kIo.
 Result<Answer> ask_program(const std::vector<std::string>& words);
 
-// Does `work` in a process of its own and gives what it returns, so that a crash in there is an answer as well. Errors: kInternal with the
+// Does `work` in a separate process and returns its result, so that a crash in there is an answer as well. Errors: kInternal with the
 // signal.
 Result<std::string> in_own_process(const std::function<std::string()>& work);
 

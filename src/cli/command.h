@@ -35,7 +35,7 @@ struct Command {
   std::string_view summary;   // one line of the list of commands
   std::string_view examples;  // shown below the options
   bool json_lines;            // --json prints one object a line, so that a failure prints none
-  // Adds the options of the command to `app` and returns what runs it. The action owns what the options are parsed into.
+  // Adds the options of the command to `app` and returns the action that runs it. The action owns the variables for the options.
   Action (*declare)(CLI::App& app);
 };
 

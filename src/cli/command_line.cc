@@ -46,7 +46,7 @@ std::string unknown_word(const CLI::App& program, const DeclaredCommand* chosen,
 std::string usage_message(const CLI::App& program, const DeclaredCommand* chosen, const CLI::ParseError& error) {
   const auto rest = program.remaining(true);
   const bool extra = chosen == nullptr || error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-  // The value of an option that does not exist would be taken for an argument.
+  // CLI11 would report the value of an unknown option as an extra argument; report the option instead.
   const auto option = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with("-") && word != "--"; });
   if (extra && !rest.empty()) return unknown_word(program, chosen, option == rest.end() ? rest.front() : *option);
   if (chosen == nullptr) return "a command is required";

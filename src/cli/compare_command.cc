@@ -63,7 +63,7 @@ struct CompareOptions {
   std::string report;
   ShardOptions shards;
   [[nodiscard]] CsvStyle style() const { return csv_style == "msprobe" ? CsvStyle::kMsprobe : CsvStyle::kOwn; }
-  // Those that lie in the folders of A and B measure what they are compared by, unless something else is to.
+  // The noise dumps in the folders of A and B set the tolerance, unless the options set another one.
   [[nodiscard]] bool without_noise() const { return noise.size() == 1 && noise.front() == kNoNoise; }
   [[nodiscard]] bool finds_noise() const { return noise.empty() && tolerance == kAutomatic; }
   [[nodiscard]] PairsOnly which() const {
@@ -238,7 +238,7 @@ void print_unpaired(Terminal& terminal, const DumpComparison& comparison) {
   for (const Unpaired& one : comparison.unpaired_b()) terminal.json_line(unpaired_json(comparison, one, false));
 }
 
-// What could not be compared is no success, whatever the rest is.
+// Pairs that could not be compared are never a success, whatever the rest is.
 ExitCode exit_code_of(const ComparisonSummary& summary, const Terminal& terminal) {
   if (summary.unreadable > 0) {
     terminal.warn(printable(
@@ -306,7 +306,7 @@ Result<ExitCode> compare_part(const CompareOptions& options, const ComparedPart&
     terminal.json_line(summary);
   }
   if (comparison.steps().by_order) {
-    terminal.note("no step is in both dumps: they stand beside each other in their order (--steps says otherwise)");
+    terminal.note("no step is in both dumps: steps are compared in their order (--steps changes that)");
   }
   ExitCode code = dumps.code_of(exit_code_of(comparison.summary(), terminal));
   const bool ended_early = !summary["summary"]["ended_early_a"].is_null() || !summary["summary"]["ended_early_b"].is_null();

@@ -41,7 +41,7 @@ std::vector<DumpPart> parts_in(const std::string& folder) {
   return parts;
 }
 
-// What stands beside the parts of A and B, as it is found.
+// Pairs the parts of A and B.
 class Pairing {
  public:
   Pairing(const std::string& a, const std::string& b, const Terminal& terminal) : a_(a), b_(b), terminal_(terminal) {}

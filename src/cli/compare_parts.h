@@ -12,7 +12,7 @@
 
 namespace tensortap::cli {
 
-// Two dumps that stand beside each other: of one rank, process or model.
+// Two dumps that are compared: of one rank, process or model.
 struct ComparedPart {
   std::string name;  // of the part in A, its folder below A; "" where A or B has no parts
   std::string a;
@@ -26,8 +26,8 @@ struct ComparedParts {
 };
 
 // Parts with equal names belong together. The numbers of processes differ from run to run: these parts belong together when their processes
-// have the same role, and those of one role in their order. A dump without parts stands beside the dump in the other's own folder. Warns of
-// each part without a counterpart. Errors: kCorrupt when A and B have several parts, and none belongs to another.
+// have the same role, and those of one role in their order. A dump without parts is compared with the dump in the other's own folder. Warns
+// of each part without a counterpart. Errors: kCorrupt when A and B have several parts, and none belongs to another.
 Result<ComparedParts> compared_parts(const std::string& a, const std::string& b, const ShardOptions& shards, const Terminal& terminal);
 
 }  // namespace tensortap::cli

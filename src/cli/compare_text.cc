@@ -98,13 +98,13 @@ class Printer {
     if (const std::string text = counts_text(counts); !text.empty()) line(title, text);
   }
 
-  // "stand beside each other by their token ids: 1:0, 2:1; 1 step of A has no partner"
+  // "paired by their token ids: 1:0, 2:1; 1 step of A has no partner"
   void print_steps() {
     const Json& by_ids = summary_.at("steps_by_ids");
     if (by_ids.is_null()) return;
     std::vector<std::string> pairs;
     for (const Json& pair : by_ids.at("pairs")) pairs.push_back(fmt::format("{}:{}", pair.at(0).dump(), pair.at(1).dump()));
-    std::string text = "stand beside each other by their token ids: " + name_list(std::move(pairs), kMostNamed);
+    std::string text = "paired by their token ids: " + name_list(std::move(pairs), kMostNamed);
     for (const auto& [side, key] : {std::pair("A", "alone_a"), std::pair("B", "alone_b")}) {
       const uint64_t alone = number(by_ids, key);
       if (alone > 0) text += fmt::format("; {} {} of {} without a partner", alone, alone == 1 ? "step" : "steps", side);
@@ -112,7 +112,7 @@ class Printer {
     line("steps", text);
   }
 
-  // Results are what the programs are run for: what is said of the other values counts for little without them.
+  // The results of the programs matter most: without them the other values count for little.
   void print_results() {
     const Json& a = summary_.at("results_a");
     const Json& b = summary_.at("results_b");
@@ -218,7 +218,7 @@ class Printer {
     }
   }
 
-  // What came later is in one dump only.
+  // Later records exist in one dump only.
   void print_early_end(std::string_view side, const Json& end) {
     if (!end.is_null()) line("ended early", terminal_.out_palette().yellow(fmt::format("{}: {}", side, printable(early_end_text(end)))));
   }

@@ -1,12 +1,12 @@
-// A mapped file that somebody cuts while it is read ends a process with SIGBUS, without a word. The command says which file it was and
-// exits with 3.
+// If another program cuts a mapped file while we read it, SIGBUS would end our process without a word. The command names the file and exits
+// with 3 instead.
 
 #ifndef TENSORTAP_CLI_CUT_FILE_H_
 #define TENSORTAP_CLI_CUT_FILE_H_
 
 namespace tensortap::cli {
 
-// Once, after prepare_process() and before files are read. Faults that are not of a mapped file do what they did before.
+// Call once, after prepare_process() and before files are read. Other faults have the same effect as before.
 void report_cut_files();
 
 }  // namespace tensortap::cli

@@ -201,7 +201,7 @@ std::vector<Check> checks_of(const Json& report) {
   return checks;
 }
 
-// What is in order and can be taken for granted is one line.
+// Folds all checks that pass and are not notable into one line.
 void print_findings(Terminal& terminal, const Json& report, bool all) {
   const Palette& palette = terminal.out_palette();
   terminal.line(fmt::format("tensortap {}", TENSORTAP_VERSION));

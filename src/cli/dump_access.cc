@@ -21,7 +21,7 @@ void warn_of_problems(const Terminal& terminal, const DumpIndex& dump, const std
   if (problems.size() > kMostProblems) {
     const Layout* layout = find_layout(dump.layout());
     const bool mends = layout != nullptr && layout->repair != nullptr;
-    const std::string advice = mends ? fmt::format("; `tensortap repair --dry-run {}` says what is lost", folder) : "";
+    const std::string advice = mends ? fmt::format("; `tensortap repair --dry-run {}` lists what is lost", folder) : "";
     terminal.warn(fmt::format("and {} more like these{}", problems.size() - kMostProblems, advice));
   }
 }

@@ -16,7 +16,7 @@
 
 namespace tensortap::cli {
 
-// Lists on stderr what was skipped when the dump was opened. `name` is the name of the dump if there are several.
+// Lists on stderr the parts that were skipped when the dump was opened. `name` is the name of the dump if there are several.
 void warn_of_problems(const Terminal& terminal, const DumpIndex& dump, const std::string& folder, const std::string& name = "");
 
 // Opens the dump in `folder`, of any layout, and lists on stderr what it skips. Errors: kNotFound when the folder does not exist,

@@ -23,7 +23,7 @@ namespace tensortap::cli {
 class ExecFolder {
  public:
   // Makes the folder below TMPDIR, or /tmp, and writes the request into it. kShared: also for processes of other users, who can read the
-  // request and add marks, but not take away what is there.
+  // request and add marks, but cannot remove existing files.
   static Result<ExecFolder> create(const Json& request, Access access);
   ExecFolder(ExecFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   ExecFolder& operator=(ExecFolder&&) = delete;
@@ -33,7 +33,7 @@ class ExecFolder {
   [[nodiscard]] std::string name() const;
   // What processes left here that could not finish their dumps (base/left_report.h).
   [[nodiscard]] std::map<std::string, LeftReport> reports() const { return left_reports(path_); }
-  // The folders of dumps that processes told of, wherever they are.
+  // The folders of the dumps that processes reported, wherever they are.
   [[nodiscard]] std::set<std::string> dumps() const { return told_dumps(path_); }
   // The variables to set for the program. Errors: kIo.
   [[nodiscard]] Result<Variables> variables(const InstalledFiles& installed) const;

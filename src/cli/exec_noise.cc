@@ -95,7 +95,7 @@ Status check_repeats(const std::string& first, const std::string& again) {
   if (!difference) return {};
   return io_error(
       concat("--noise: the program gives other values when it runs again, first in ", *difference,
-             ". Noise cannot be told from that: fix its random numbers (torch.manual_seed, the order of its data) and its threads"));
+             ". Noise cannot be measured beside that: fix its random numbers (torch.manual_seed, the order of its data) and its threads"));
 }
 
 // What the processes of a run moved, by the report that each left.

@@ -66,7 +66,7 @@ Status ExecPlace::hold() {
   std::memcpy(address.sun_path + 1, name.data(), name.size());  // after a NUL: no file
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   held_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  // Where there are no such sockets we go on without: the session in the program refuses a folder that is not empty.
+  // Without such sockets we continue: the session in the program refuses a folder that is not empty.
   if (held_ < 0 || bind(held_, reinterpret_cast<const sockaddr*>(&address), size) == 0 || errno != EADDRINUSE)
     return {};  // NOLINT: C's way
   return invalid_argument(

@@ -248,7 +248,7 @@ Json sum_of(const std::vector<Json>& processes, const std::string& out) {
   return summary;
 }
 
-// The parts of a shared tree, one for each rank, that hold a report of their own.
+// The parts of a shared tree, one for each rank, that have a separate report.
 std::vector<std::string> rank_trees(const std::string& out) {
   std::vector<std::string> folders;
   const auto names = list_directory(out);
@@ -259,8 +259,8 @@ std::vector<std::string> rank_trees(const std::string& out) {
   return folders;
 }
 
-// The parts of a run that no report tells of, since their processes did not come to their end: the folders of AscendCL's devices, those of
-// msit's processes. `reports` are the names of the reports.
+// The parts of a run without a report, because their processes did not reach their end: the folders of AscendCL's devices, those of msit's
+// processes. `reports` are the names of the reports.
 std::vector<std::string> untold_parts(const std::string& run, const std::vector<std::string>& reports) {
   const std::string tensors = join_path(run, "tensors");
   const bool is_msit = is_directory(tensors);
@@ -275,7 +275,7 @@ std::vector<std::string> untold_parts(const std::string& run, const std::vector<
   return parts;
 }
 
-// What processes left in a tree of AscendCL's or of msit's in this run: a report for each model of each, or the parts that none tells of.
+// The results of processes in a tree of AscendCL or msit in this run: a report for each model of each, or the parts without a report.
 std::vector<std::string> reports_in(const std::string& tree, const std::string& since) {
   std::vector<std::string> reports;
   const auto runs = list_directory(tree);
@@ -297,7 +297,7 @@ std::vector<std::string> reports_in(const std::string& tree, const std::string& 
 // Whether a folder of this name in a tree is a run's or a rank's.
 bool names_run(std::string_view name) { return is_digits(name) || !time_of_run(name).empty() || name.starts_with("rank_"); }
 
-// Whether a tree has runs or ranks of its own, and not only dumps that lie about somewhere below it.
+// Whether a tree itself has runs or ranks, and not only unrelated dumps somewhere below it.
 bool holds_runs(const std::string& tree, const Result<FoundDump>& found) {
   if (found.ok() && found->folder != tree) return names_run(split(std::string_view(found->folder).substr(tree.size() + 1), '/').front());
   const auto names = list_directory(tree);
@@ -354,7 +354,7 @@ std::string incomplete_text(const std::vector<Json>& processes, const std::strin
                                     {&unfinished, concat("ended and could not finish the dump (", error, ")")}}) {
     if (!names->empty()) text += concat(text.empty() ? "" : "; ", names_text(*names), " ", what);
   }
-  text += ": what was captured so far is there";
+  text += ": the dump has everything captured so far";
   if (mends) text += concat("; `tensortap repair ", out, "` makes the dump whole");
   return text;
 }

@@ -1,4 +1,4 @@
-// `tensortap find`: what is wrong with the values of a dump, or may become so.
+// `tensortap find`: values of a dump that are wrong, or may soon be.
 
 #include <fmt/format.h>
 

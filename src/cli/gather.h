@@ -1,4 +1,4 @@
-// A part of a tensor as a tensor of its own.
+// Copies a part of a tensor into a new tensor.
 
 #ifndef TENSORTAP_CLI_GATHER_H_
 #define TENSORTAP_CLI_GATHER_H_
@@ -8,7 +8,7 @@
 
 namespace tensortap::cli {
 
-// The elements of `slice`, packed and contiguous, in memory of their own; texts still borrow from the tensor that the slice is of.
+// The elements of `slice`, packed and contiguous, in new memory; texts still borrow from the tensor that the slice is of.
 RecordData gather(const TensorSlice& slice);
 
 }  // namespace tensortap::cli

@@ -72,7 +72,7 @@ class HelpFormatter : public CLI::Formatter {
 
 size_t help_width(size_t terminal_width) { return std::clamp(terminal_width == 0 ? kMostWidth : terminal_width, kLeastWidth, kMostWidth); }
 
-// A left side that is too long is on a line of its own.
+// A left side that is too long gets a separate line.
 std::string help_row(const std::string& left, std::string_view description, size_t width) {
   std::string text = "  " + left;
   const std::string indent(kDescriptionsBegin, ' ');

@@ -19,7 +19,7 @@ constexpr std::string_view kOutput = "output_";
 Result<LoadedInput> load_file(const std::string& path) {
   auto file = read_value_file(path);
   if (!file.ok()) {
-    // A file that is there and holds no tensor is the user's mistake, not a failure of the run.
+    // An existing file without a tensor is the user's mistake, not a failure of the run.
     const StatusCode code = file.status().code();
     return code == StatusCode::kCorrupt || code == StatusCode::kUnsupported ? invalid_argument(file.status().message()) : file.status();
   }

@@ -21,14 +21,14 @@ struct LoadedInput {
   uint32_t position = 0;
   int64_t step = -1;                 // -1 = every step
   std::string origin;                // the file, for people
-  std::shared_ptr<TensorFile> file;  // several tensors are the parts of one value, unless `member` says which is meant
+  std::shared_ptr<TensorFile> file;  // several tensors are the parts of one value, unless `member` selects one
   std::optional<size_t> member;
 };
 
 struct LoadedInputs {
   std::vector<LoadedInput> inputs;
   std::string all_from;  // the file that must hold all inputs, "" = none
-  int64_t steps = 1;     // that have inputs of their own
+  int64_t steps = 1;     // that have separate inputs
 };
 
 // `given` are NAME=FILE (an array of NumPy; a tensor, a sequence, an optional or a map of ONNX) or FILE, an npz of all inputs by their

@@ -39,7 +39,7 @@ AtbFiles find_atb_files();
 // Errors: kNotFound when a library that should be beside ours is missing.
 Result<InstalledFiles> find_installed_files();
 
-// What the adapters are compiled from: changes with every byte of it.
+// The sources of the adapters. The hash changes with every byte of them.
 struct AdapterSources {
   std::vector<std::string> files;  // absolute paths of the .cc files
   int interface_version = 0;

@@ -65,7 +65,7 @@ std::shared_ptr<const WebAnswers> LiveAnswers::newest() {
   if (!is_live_ || monotonic_ns() - looked_ns_ < kBetweenOpenings) return answers_;
   const bool runs = !sessions_in(a_).empty();
   if (!runs || answers_->dumps().front()->changed()) {
-    // What cannot be opened at the moment stays as it was.
+    // If the dump cannot be opened at the moment, the earlier answers stay.
     if (auto opened = runs ? WebAnswers::open_growing(a_, sources_) : WebAnswers::open(a_, b_, sources_); opened.ok())
       answers_ = *std::move(opened);
   }

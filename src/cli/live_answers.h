@@ -19,8 +19,8 @@
 
 namespace tensortap::cli {
 
-// Thread-safe. A dump is live when a capture runs in its folder as it is opened, and it is the only one. It is then opened again, at most
-// once a second, when it has grown and somebody asks; when the capture ends for the last time.
+// Thread-safe. A dump is live if a capture runs in its folder when it is opened, and if no other dump is open. A live dump is opened again,
+// at most once a second, when it has grown and a request comes, and a last time when the capture ends.
 class LiveAnswers {
  public:
   // Errors: as WebAnswers::open().

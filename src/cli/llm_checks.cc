@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kMostBytesOfConfig = uint64_t{64} << 20;
 
-// The folder itself, or what is there of the path to it.
+// The folder itself, or the nearest parent that exists.
 std::string nearest_existing(const std::string& path) {
   std::string part = std::filesystem::absolute(path).lexically_normal().string();
   while (part.size() > 1 && (part.ends_with('/') || !path_exists(part)))
@@ -37,7 +37,7 @@ Status check_output_folder(const std::string& output, std::vector<std::string>& 
   if (output.empty()) return invalid_argument("--output: a folder is wanted, not an empty text");
   const std::string there = nearest_existing(output);
   if (!is_directory(there)) return invalid_argument(fmt::format("--output: {} is a file; choose a folder", quote(there)));
-  if (access(there.c_str(), W_OK | X_OK) != 0) return invalid_argument(fmt::format("--output: {} can not be written by you", quote(there)));
+  if (access(there.c_str(), W_OK | X_OK) != 0) return invalid_argument(fmt::format("--output: you cannot write to {}", quote(there)));
   struct stat facts {};
   if (stat(there.c_str(), &facts) != 0) return errno_status(there, errno);
   if (geteuid() != 0 && facts.st_uid != geteuid()) warnings.push_back(fmt::format("--output: {} belongs to another user", quote(there)));

@@ -49,7 +49,7 @@ class ProgramsUmask {
   mode_t before_;
 };
 
-// What msit ends with 1 for, as it ends for every failure of its own.
+// Reports an error and returns 1, with which msit ends for each of its failures.
 ExitCode refuse(const Status& status, Terminal& terminal) {
   terminal.error(printable(status.message()));
   if (terminal.json) terminal.json_line(Json{{"error", status.message()}});
@@ -69,7 +69,7 @@ void print_help(Terminal& terminal) {
   std::string text = "Run a program as `msit llm dump` does, and capture what its operations do\n\n";
   text += "Usage: tensortap llm dump --exec \"COMMAND\" [OPTIONS]\n";
   for (const bool ours : {false, true}) {
-    text += ours ? "\nBesides, by their whole names:\n" : "\nOptions of msit, which may be shortened as there:\n";
+    text += ours ? "\nBesides, by their whole names:\n" : "\nOptions of msit, which may be shortened as in msit:\n";
     for (const LlmOption& option : llm_options()) {
       if (option.ours != ours) continue;
       const std::string comma = option.name.empty() || option.short_name.empty() ? "" : ", ";
@@ -188,7 +188,7 @@ Result<ExitCode> llm(std::vector<std::string> words, Terminal& terminal) {
 }  // namespace
 
 Action declare_llm(CLI::App& app) {
-  // What is behind `llm` is read by argparse's rules, not by CLI11's.
+  // Words after `llm` follow argparse's rules, not CLI11's.
   app.prefix_command();
   return [&app](Terminal& terminal) { return llm(app.remaining(), terminal); };
 }

@@ -11,9 +11,9 @@
 
 namespace tensortap::cli {
 
-// What is to be captured, into the folder `output`, in a dump that is named after `timestamp` ("20261122_151532"). With -config that file
-// says which operations, rounds and devices, as in msit, also when it changes later. Errors: kInvalidArgument with the option, or with
-// file, line and column.
+// The spec of a capture into the folder `output`, in a dump named after `timestamp` ("20261122_151532"). With -config the file selects
+// operations, rounds and devices, as in msit, also when it changes later. Errors: kInvalidArgument with the option, or with file, line and
+// column.
 Result<CaptureSpec> llm_spec(const LlmWords& words, const std::string& output, const std::string& timestamp);
 
 }  // namespace tensortap::cli

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 6> kLevels = {"debug", "info", "warning",
 
 std::string yes(bool value) { return value ? "1" : "0"; }
 
-// What no value is given for is taken away, whatever was inherited.
+// A variable without a value is removed, even if it was inherited.
 std::optional<std::string> or_nothing(const std::string& value) { return value.empty() ? std::optional<std::string>() : value; }
 
 std::vector<std::string> types_of(const LlmWords& words) {

@@ -38,7 +38,7 @@ constexpr std::array kOptions = {
     LlmOption{"device", "--device-id", "-device", Values::kOne, "N", llm_values::check_device, "Only processes of this device"},
     LlmOption{"seed", "", "-seed", Values::kOptional, "SEED", llm_values::check_seed,
               "Fixed random numbers and deterministic operators (2024)"},
-    LlmOption{"symlink", "--enable-symlink", "-symlink", Values::kNone, "", nullptr, "A tensor that is there already becomes a link to it"},
+    LlmOption{"symlink", "--enable-symlink", "-symlink", Values::kNone, "", nullptr, "A tensor that already exists becomes a link to it"},
     LlmOption{"config", "--config-path", "-config", Values::kOne, "FILE", nullptr,
               "A config of msit; it wins over -ids, -er, -child and -device"},
     LlmOption{"log-level", "--log-level", "-l", Values::kOne, "LEVEL", llm_values::check_log_level,

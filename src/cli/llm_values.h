@@ -19,7 +19,7 @@ Status check_rounds(std::string& value);
 Status check_yes(std::string& value);     // becomes "true" or "false"
 Status check_time(std::string& value);    // 0 to 3
 Status check_part(std::string& value);    // 0 to 2
-Status check_safe(std::string& value);    // only characters that msit takes for harmless
+Status check_safe(std::string& value);    // only characters that msit regards as harmless
 Status check_type(std::string& value);    // one word
 Status check_device(std::string& value);  //
 Status check_seed(std::string& value);    // what Python takes as PYTHONHASHSEED

@@ -1,4 +1,4 @@
-// `tensortap ls`: the records of a dump. Rows are looked at where they are mapped; only what is printed is formatted.
+// `tensortap ls`: the records of a dump. Looks at rows where they are mapped and formats only the printed ones.
 
 #include <fmt/format.h>
 

@@ -78,7 +78,7 @@ size_t common_beginning(const std::vector<std::string>& names) {
     common = common.substr(0, static_cast<size_t>(first - common.begin()));
   }
   const size_t separator = common.find_last_of("/.");
-  // The mark that stands for what was cut is one character wide.
+  // The mark for the removed part is one character wide.
   return separator == std::string_view::npos || separator < 2 ? 0 : separator;
 }
 

@@ -15,7 +15,7 @@
 namespace tensortap::cli {
 namespace {
 
-// Starts a program without a terminal, in a session of its own: Ctrl-C for us is none for the browser.
+// Starts a program without a terminal, in a new session: Ctrl-C ends us but not the browser.
 bool start_apart(const char* name, const std::string& word) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;

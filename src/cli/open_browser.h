@@ -13,7 +13,7 @@ namespace tensortap::cli {
 class BrowserPage {
  public:
   BrowserPage() = default;
-  // Has `xdg-open` show it. Does nothing where there is no display or no xdg-open, or no folder for the file; is_open() says so.
+  // Has `xdg-open` show it. Does nothing without a display, without xdg-open, or without a folder for the file; is_open() is then false.
   static BrowserPage open(const std::string& address);
   BrowserPage(BrowserPage&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
   BrowserPage& operator=(BrowserPage&&) = delete;

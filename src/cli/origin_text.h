@@ -21,12 +21,12 @@ std::string counts_text(const Json& one);
 std::string read_text(const Json& input);
 // "overflowed in float16, and rsqrt (rsqrt, net.py:7) turned it into 0" of an origin; "" of one that did not overflow.
 std::string overflow_text(const Json& origin);
-// Describes an origin beyond the op and its counts, a line each: its kind, what the op read, where the value was seen.
+// Describes an origin beyond the op and its counts, a line each: the kind, the inputs of the op, the place where the value was seen.
 std::vector<std::string> origin_lines(const Json& origin);
 // "mm (mm, net.py:5) read memory that nothing was written to: step 0, in1" of one of a report's "unwritten".
 std::string unwritten_text(const Json& one);
-// Describes the chosen origin of a summary: the op with its place, what it made and read, and where the value was seen; lines without an
-// indent. "" when there is none.
+// Describes the chosen origin of a summary: the op with its place, its outputs and inputs, and the place where the value was seen; lines
+// without an indent. "" when there is none.
 std::string origin_text(const Json& summary, const Palette& palette);
 // Prints one origin (origin_json() of find) with the way from the value that was seen back to the op that made it.
 void print_origin(Terminal& terminal, const Json& origin);

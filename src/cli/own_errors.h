@@ -20,14 +20,14 @@ class OwnErrors {
   // Replays every op of `a`. `runtime` is the path of a library, "" = the one that made `b`. Errors: no runtime; nothing to replay.
   static Result<OwnErrors> measure(const DumpIndex& a, const DumpIndex& b, const std::string& runtime, const Terminal& terminal);
 
-  // Of an output of A: {"outcome", "relative_l2", "max_abs", "max_ulp", "reason"}; null where no op made it.
+  // For an output of A: {"outcome", "relative_l2", "max_abs", "max_ulp", "reason"}; null where no op made it.
   [[nodiscard]] Json json_of(uint32_t row_a) const;
   // Relative L2; nothing where it was not replayed.
   [[nodiscard]] std::optional<double> error_of(uint32_t row_a) const;
   // Cells for the end of a CSV line, and their titles, each with a comma in front.
   [[nodiscard]] std::string csv_cells(uint32_t row_a) const;
   static std::string csv_titles();
-  // What replay/replay_json.h has, with "runtime" and "recorded".
+  // The summary of replay/replay_json.h, with "runtime" and "recorded".
   [[nodiscard]] Json summary() const;
 
  private:

@@ -11,7 +11,7 @@ namespace tensortap::cli {
 void add_part_option(CLI::App& app, std::string& chosen) {
   app.add_option(
          "--part", chosen,
-         "Of a dump with several processes, ranks or models only these: process_4711, rank_1,rank_2, first, or a word of a process's "
+         "Only these of a dump with several processes, ranks or models: process_4711, rank_1,rank_2, first, or a word of a process's "
          "title or command")
       ->type_name("NAMES");
 }

@@ -71,7 +71,7 @@ Result<std::string> find_program(const std::string& word) {
   if (word.find('/') != std::string::npos) {
     if (is_executable(word)) return word;
     return path_exists(word) ? invalid_argument(concat(quote(word), " cannot be executed"))
-                             : not_found(concat(quote(word), " is not there"));
+                             : not_found(concat(quote(word), " does not exist"));
   }
   const std::string path = environment_value("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
   for (const std::string_view folder : split(path, ':')) {
@@ -86,7 +86,7 @@ Result<std::string> interpreter_of(const std::string& path) {
   for (int level = 0; level < kMostInterpreters; ++level) {
     TENSORTAP_ASSIGN_OR_RETURN(const std::string next, named_interpreter(current));
     if (next.empty()) return current;
-    if (!is_executable(next)) return not_found(concat(current, " is to be interpreted by ", quote(next), ", which is not there"));
+    if (!is_executable(next)) return not_found(concat(current, " is to be interpreted by ", quote(next), ", which does not exist"));
     current = next;
   }
   return current;

@@ -14,8 +14,8 @@ namespace tensortap::cli {
 // what cannot be executed.
 Result<std::string> find_program(const std::string& word);
 
-// What the kernel runs for `path`: the file itself, or the interpreter that a script names in its first line, `/usr/bin/env NAME` followed
-// to NAME. Errors: kNotFound for an interpreter that is not there.
+// The file that the kernel runs for `path`: the file itself, or the interpreter in the first line of a script, `/usr/bin/env NAME` followed
+// to NAME. Errors: kNotFound for an interpreter that does not exist.
 Result<std::string> interpreter_of(const std::string& path);
 
 // Why nothing can be preloaded into the ELF file `path`: a static program, one with other rights, one for another processor. kUnsupported

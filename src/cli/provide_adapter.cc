@@ -28,7 +28,7 @@ std::string other_ways(const InstalledFiles& installed, const TorchInstallation&
 std::string known_releases(const InstalledFiles& installed, const TorchInstallation& torch) {
   const std::string known = adapter_releases(installed);
   if (known.empty()) return {};
-  const char* build = is_torch_release(torch.release.text) ? "" : ", a build of its own that none of them fits";
+  const char* build = is_torch_release(torch.release.text) ? "" : ", an unofficial build that none of them fits";
   return fmt::format("tensortap {} has adapters for torch {}; this is {}{}; to compile one: ", TENSORTAP_VERSION, known, torch.release.text,
                      build);
 }

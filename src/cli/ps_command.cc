@@ -17,7 +17,7 @@
 namespace tensortap::cli {
 namespace {
 
-// Of a program under `exec` of which no process has run an operator yet.
+// The programs under `exec` of which no process has run an operator yet.
 std::vector<RunningExec> waiting_execs(const RunningCaptures& found) {
   std::vector<RunningExec> waiting;
   std::ranges::copy_if(found.execs, std::back_inserter(waiting), [&](const RunningExec& exec) {

@@ -39,7 +39,7 @@ std::string job_text(const Json& report);
 // What dumps lack, a sentence each.
 std::vector<std::string> job_troubles(const Json& report);
 
-// Prints the answers: a line for each question, and what belongs to it indented. What dumps lack is said on stderr.
+// Prints the answers: a line for each question, and its details indented. Gaps in dumps go to stderr.
 void print_ranks(Terminal& terminal, const Json& report);
 // kFound when an answer found a fault, otherwise kFailed when it is incomplete: a rank died, or its dump is missing or cannot be read.
 ExitCode code_of_ranks(const Json& report);

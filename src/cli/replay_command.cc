@@ -165,7 +165,7 @@ Result<ExitCode> replay_onnx(const ReplayArguments& arguments, const ReplayedDum
   if (!arguments.emit.empty() && !arguments.minimize) return emit(arguments, dump, ops.front(), terminal);
   TENSORTAP_ASSIGN_OR_RETURN(const auto runtime, open_runtime(arguments, recorded, terminal));
   if (recorded.opset.empty()) {
-    terminal.note(fmt::format("the dump does not say its operator sets: {} is taken for ai.onnx", kAssumedOpset));
+    terminal.note(fmt::format("the dump does not list its operator sets; version {} of ai.onnx is assumed", kAssumedOpset));
   }
   if (arguments.minimize) return minimize(arguments, replayed, ops, *runtime, terminal);
   Progress progress(terminal);

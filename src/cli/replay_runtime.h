@@ -21,9 +21,9 @@ struct ReplayRuntimeOptions {
   std::string optimization = "none";  // RuntimeOfDump's, of the dump whose ops run
 };
 
-// The library that a dump names as its own, where it may be loaded: it is there, is called as ONNX Runtime's libraries are, and nobody else
-// could have put it there (base/code_file.h). "" where the dump names none, and where that does not exist or has another name: `why`
-// reports it. Errors: kIo where others can change it: another runtime would answer another question than the one that was asked.
+// The library that the dump names as its runtime, if it may be loaded: the file exists, is named like a library of ONNX Runtime, and only
+// the user or the system can have written it (base/code_file.h). "" if the dump names none, or if the file does not exist or has another
+// name: `why` has the reason. Errors: kIo where others can change the file: another runtime would answer a different question.
 Result<std::string> recorded_library(const RuntimeOfDump& runtime, std::string& why);
 
 bool is_of_onnxruntime(const RuntimeOfDump& runtime);

@@ -16,7 +16,7 @@ void print_replay(Terminal& terminal, const Json& summary);
 // A table of outputs, each as replay/replay_json.h has it.
 void print_replayed(Terminal& terminal, std::span<const Json> values);
 
-// What is left of an op that was cut down, as the object of `replay --minimize --json`.
+// Prints the rest of an op that was cut down, as the object of `replay --minimize --json`.
 void print_minimal(Terminal& terminal, const Json& minimal);
 
 }  // namespace tensortap::cli

@@ -11,9 +11,9 @@
 
 namespace tensortap::cli {
 
-// Runs it with these arguments, the dump first, and gives its exit code. `python` is the interpreter; "" = python3 on PATH: one that a dump
-// names is not started, since a dump is a file like any other. Errors: kNotFound when there is no such interpreter, or the package is not
-// installed.
+// Runs it with these arguments, the dump first, and returns its exit code. `python` is the interpreter; "" = python3 on PATH. It never
+// starts an interpreter that a dump names, since a dump is a file like any other. Errors: kNotFound when the interpreter does not exist, or
+// the package is not installed.
 Result<ExitCode> replay_torch(const std::vector<std::string>& arguments, const std::string& python);
 
 }  // namespace tensortap::cli

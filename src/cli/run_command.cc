@@ -148,7 +148,7 @@ int should_stop(void* /*user*/) { return interrupted != 0 ? 1 : 0; }
 
 // The failure for people: the message, the op that failed with the inputs it had, the dump that holds them.
 Result<ExitCode> report_failure(Terminal& terminal, int code, const Json& report) {
-  // The model ran and its capture failed: what there is, is there.
+  // The model ran but its capture failed: print the summary of the records that exist.
   if (report.contains("records")) terminal.note(trim(summary_text(report, terminal.error_palette())));
   terminal.error(report.value("error", "the run failed"));
   if (const auto op = report.find("failed_op"); op != report.end() && op->is_object()) {
@@ -184,7 +184,7 @@ ExitCode verdict(const RunOptions& options, const Json& report, const Terminal& 
   return strict && (gaps || losses) ? ExitCode::kFound : ExitCode::kFine;
 }
 
-// Whether a crash would leave what somebody has to write into the tree.
+// Whether a crash would leave data that another process must write into the tree.
 bool needs_survivor(const CaptureSpec& spec) {
   const Layout* layout = find_layout(spec.layout);
   return layout != nullptr && layout->settles_crashes && (spec.trigger == Trigger::kException || spec.limits.ring_ops > 0);

@@ -33,7 +33,7 @@ Json identity_json(const ProcessIdentity& process) {
   return {{"pid", process.number}, {"process_start", process.start}, {"pid_space", process.space}};
 }
 
-// Nothing where there is no such file, or none that a session wrote.
+// Nothing if the file does not exist, or if no session wrote it.
 std::optional<RunningSession> read_session(const std::string& folder) {
   const std::string path = join_path(folder, kSessionFile);
   struct stat info {};
@@ -97,7 +97,7 @@ void look_at_link(const std::string& path, RunningCaptures& found) {
     found.sessions.push_back(*session);
     return;
   }
-  // A dump that is gone tells of no other container, but then there is nothing to see of it either.
+  // A dump that no longer exists cannot show that it belongs to another container, but then it has nothing to show either.
   if (!is_its && is_running(named)) return;
   ::unlink(path.c_str());
   if (is_its && session->owner == ::geteuid()) remove_left_over(*session);
@@ -165,7 +165,7 @@ void ExecNotice::tell(const RunningExec& exec) const {
   if (path_.empty()) return;
   Json told = identity_json(exec.process);
   told.update({{"exec", exec.name}, {"program", exec.program}, {"dump", exec.dump}, {"started", exec.started}});
-  // What was there before is as true, and says less.
+  // If this fails, the earlier file stays: it is still true, only shorter.
   [[maybe_unused]] const Status status = write_file_atomically(path_, to_json_text(told) + "\n");
 }
 

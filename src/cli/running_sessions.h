@@ -15,9 +15,9 @@
 
 namespace tensortap::cli {
 
-// What a session says of itself in its session.json (base/running_captures.h). The file is a stranger's: every text may be anything.
+// The contents of a session's session.json (base/running_captures.h). Another user may have written the file: every text may be anything.
 struct RunningSession {
-  std::string folder;  // that holds the file, and where it is told what to do
+  std::string folder;  // that holds the file, and that receives requests
   ProcessIdentity process;
   uid_t owner = 0;
   std::string exec;  // name of the `tensortap exec` it runs under, "" = none

@@ -57,7 +57,7 @@ void warn_of_problems(const Terminal& terminal, const WebAnswers& answers) {
   for (const auto& dump : answers.dumps()) warn_of_problems(terminal, dump->index(), dump->path());
 }
 
-// Answers until a signal ends it. `first` is what the page asks first, which takes longest: it is begun before the browser is there.
+// Answers until a signal ends it. `first` computes the page's first request, which takes longest: it starts before the browser does.
 Result<ExitCode> answer_until_ended(const WebService& service, const std::function<void()>& first, const ServeOptions& options,
                                     const EndSignals& signals, Terminal& terminal) {
   auto listening = HttpServer::listen(service, options.port);

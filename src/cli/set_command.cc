@@ -1,4 +1,4 @@
-// `tensortap set`: changes what a running program is captured by.
+// `tensortap set`: changes the capture of a running program.
 
 #include <fmt/format.h>
 
@@ -46,8 +46,8 @@ constexpr FixedOption kFixed[] = {
     {"--profile", "the dump is being written as one release has it"},
     {"--dialect", "it is the language of the config that the program was started with"},
     {"--config", "a config belongs to a start; give what is to change as options"},
-    {"--levels", "what counts as an operator was decided when the program was started"},
-    {"--trigger", "what it needs was prepared when the program was started"},
+    {"--levels", "the program fixes its levels when it starts"},
+    {"--trigger", "the program sets up its trigger when it starts"},
     {"--source", "it is what the program uses"},
     {"--mode", "the dump's folders have their rights"},
 };
@@ -84,7 +84,7 @@ Result<Json> make_request(const SetOptions& options) {
   if (options.on || options.off) request["on"] = options.on;
   if (options.flush) request["flush"] = true;
   if (options.snapshot) request["snapshot"] = true;
-  if (request.empty()) return invalid_argument("say what to change, such as --ops, --steps, --full, --on or --off; `--help` lists all");
+  if (request.empty()) return invalid_argument("nothing to change: give --ops, --steps, --full, --on or --off; `--help` lists all");
   return request;
 }
 

@@ -26,7 +26,7 @@ void add_shard_options(CLI::App& app, ShardOptions& options);
 // dump.
 bool joins_shards(const ShardOptions& options, const std::string& job, const std::string& reference);
 
-// shards/joined_dump.h; what could not be done is said on stderr.
+// Calls shards/joined_dump.h; lists failures on stderr.
 Result<std::unique_ptr<DumpIndex>> open_shards(const Terminal& terminal, const ShardOptions& options, const std::string& job,
                                                const DumpIndex& reference);
 

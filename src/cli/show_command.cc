@@ -49,7 +49,7 @@ void field(Terminal& terminal, std::string_view name, const std::string& value) 
 std::string originals_text(const DumpIndex& dump, const OpInfo& op) {
   if (op.inserted_by_runtime) return "none: inserted by the runtime";
   std::string text;
-  // PyTorch's ops have a place in the program instead.
+  // PyTorch's ops have a source location instead.
   const bool traced =
       dump.layout() == "tap" && op.source_location.empty() && op.module.empty() && op.type != kInputType && op.type != kInitializerType;
   if (op.originals.empty()) return traced ? "not known" : text;
@@ -62,7 +62,7 @@ std::string originals_text(const DumpIndex& dump, const OpInfo& op) {
 
 // How a tensor that was not contiguous lay in memory; its values are shown in the order of its dimensions.
 std::string strides_text(const RecordRow& row) {
-  if (row.strided == static_cast<uint8_t>(Strided::kNotKept)) return "not contiguous; the strides have no place in a record";
+  if (row.strided == static_cast<uint8_t>(Strided::kNotKept)) return "not contiguous; a record cannot store these strides";
   return row.strides_of().empty() ? "" : fmt::format("[{}], in elements", fmt::join(row.strides_of(), ", "));
 }
 
@@ -87,7 +87,7 @@ void print_description(Terminal& terminal, const DumpIndex& dump, size_t index) 
   if (waits_for_values(row)) {
     field(terminal, "note", "the values were on their way into the dump when the program died, or still are");
   } else if ((row.flags & kRecordDataLost) != 0) {
-    field(terminal, "note", "the values were wanted and are not there; run.json says why");
+    field(terminal, "note", "the values were wanted but are missing; run.json has the reason");
   }
   if (row.storage != 0) field(terminal, "memory", fmt::format("block {}, version {}", row.storage, row.version));
   field(terminal, "file", dump.file(index));

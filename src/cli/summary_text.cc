@@ -64,7 +64,7 @@ std::string inputs_text(const Json& inputs) {
   return text;
 }
 
-// What the governor did to stay within --budget.
+// The governor's line of the summary: the budget, the measured overhead, the captured steps.
 std::string budget_text(const Json& governor) {
   const auto percent = [&](const char* key) {
     const Json* share = member(governor, key);

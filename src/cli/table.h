@@ -18,8 +18,8 @@ struct Column {
   bool keeps_end = false;   // shortened at the beginning instead: names of ops, which differ at their ends
 };
 
-// Prints rows as they come: the first thousand decide how wide the columns are, so that a million rows need no memory. Columns that may
-// shrink give way, widest first, where the whole is wider than the terminal. A row has as many cells as there are columns.
+// Prints rows as they come: the first thousand decide how wide the columns are, so that a million rows need no memory. If the whole is
+// wider than the terminal, columns that may shrink do so, widest first. A row has one cell for each column.
 class TablePrinter {
  public:
   TablePrinter(Terminal& terminal, std::vector<Column> columns);

@@ -27,8 +27,8 @@ class Palette {
   bool enabled_;
 };
 
-// What is printed goes through printable() line by line, except for our own colours. Standard output is buffered and written on flush(), at
-// the end, and whenever the buffer is large. Where the reader went away (`find | head -1`), the rest is dropped and the command goes on:
+// Passes all text through printable() line by line, except for our own colours. Standard output is buffered and written on flush(), at the
+// end, and whenever the buffer is large. If the reader went away (`find | head -1`), the rest is dropped and the command goes on, because
 // its exit code is an answer too. Any other failure to write stdout ends the program with 3. One thread.
 class Terminal {
  public:
@@ -84,8 +84,8 @@ class Progress {
   int64_t next_ns_;
 };
 
-// `text` without what a hostile dump could use to steer the terminal (base/controls.h), line feeds included: "\x1b", "\u202e" and the like
-// stand there.
+// `text` without anything that a hostile dump could use to steer the terminal (base/controls.h), line feeds included: "\x1b", "\u202e" and
+// the like replace these characters.
 std::string printable(std::string_view text);
 // Number of characters (code points) of UTF-8 text.
 size_t text_width(std::string_view text);

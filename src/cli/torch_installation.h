@@ -29,8 +29,8 @@ Result<TorchInstallation> torch_in(const std::string& folder);
 // release with a minor number.
 Result<TorchInstallation> torch_headers(const std::string& includes, const std::string& release, int string_abi);
 
-// The torch that `python` would import, asked for without importing it. Errors: kNotFound when it has none or when there is no such
-// interpreter.
+// The torch that `python` would import; asks the interpreter without importing torch. Errors: kNotFound when it has none or when the
+// interpreter does not exist.
 Result<TorchInstallation> torch_of_python(const std::string& python);
 
 // The first adapter file for it in adapter_folders(); of a torch that is no release of PyTorch's own, only what was compiled for it or

@@ -41,12 +41,12 @@ void print_report(Terminal& terminal, const Json& report) {
     for (const Json& one : report.at("reused")) print_one(terminal, one);
   }
   if (!report.at("reused_or_overwritten").empty()) {
-    terminal.line(palette.bold("reused or overwritten: unknown, since the dump does not say which ops read these tensors"));
+    terminal.line(palette.bold("reused or overwritten: unknown, since the dump does not record which ops read these tensors"));
     for (const Json& one : report.at("reused_or_overwritten")) print_one(terminal, one);
   }
   terminal.line(fmt::format("{} looks at {} tensors", member_text(report, "looks"), member_text(report, "tensors")));
   if (report.at("estimated") != 0) {
-    terminal.note(fmt::format("of {} looks only the statistics could be compared: what they do not show is not seen",
+    terminal.note(fmt::format("of {} looks only the statistics could be compared: changes that they do not show are missed",
                               member_text(report, "estimated")));
   }
   if (report.at("unknown") != 0) terminal.note(fmt::format("{} looks had nothing to compare with", member_text(report, "unknown")));

@@ -215,7 +215,7 @@ Result<tensortap::Answer> WebJob::answer(const WebRequest& request) const {
   const std::string& path = request.path();
   if (path != "/api/dump" && path != "/api/ranks") {
     if (path.starts_with("/api/")) return not_found(concat(quote(path), ": ask the dump of a rank, such as /dump/0", path));
-    return not_found(concat(quote(path), ": there is no such address"));
+    return not_found(concat(quote(path), ": no such address"));
   }
   TENSORTAP_RETURN_IF_ERROR(request.check_names({"wait"}));
   TENSORTAP_ASSIGN_OR_RETURN(const std::string waits, request.choice("wait", {"yes", "no"}));

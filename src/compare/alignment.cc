@@ -52,7 +52,7 @@ Alignment::Key Alignment::key_of_b(const RecordRow& row, bool with_call) const {
 // Whether executions with other numbers are no pair. Where each call is a value, they may be.
 bool Alignment::counts_calls(const Value& a, const Value& b) { return a.call == kAnyCall && b.call == kAnyCall; }
 
-// A weight that one program took when it was loaded may be a constant of the other's graph, which is there in every step.
+// One program may load a weight once, while the other has it as a constant of its graph, which runs in every step.
 std::optional<Alignment::RowPair> Alignment::weight_and_constant(const Value& a, const Value& b) const {
   const RecordRow& of_b = b_.dump().rows()[b.rows.front()];
   if (!a.given || !b.given || is_load(a_.dump().rows()[a.rows.front()]) == is_load(of_b)) return std::nullopt;

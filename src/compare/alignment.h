@@ -1,4 +1,4 @@
-// Which execution of one dump stands beside which of the other: by step, call, phase and rank.
+// Pairs the executions of two dumps: by step, call, phase and rank.
 
 #ifndef TENSORTAP_COMPARE_ALIGNMENT_H_
 #define TENSORTAP_COMPARE_ALIGNMENT_H_

@@ -172,7 +172,7 @@ TensorView view_of(const TensorView& whole, const Views& views, size_t side) {
       {whole.desc.dtype, views.shape}, static_cast<const std::byte*>(whole.data) + views.begin[side] * size, views.strides[side].data()};
 }
 
-// Of all channels at one place in the middle.
+// The norm over all channels at one place in the middle.
 double norm_of_channels(const TensorView& tensor, bool first_axis) {
   const Shape& shape = tensor.desc.shape;
   const auto channels = static_cast<uint64_t>(shape[first_axis ? 0 : shape.rank() - 1]);

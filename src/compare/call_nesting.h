@@ -26,15 +26,15 @@ class CallNesting {
 
   explicit CallNesting(const DumpIndex& dump);
 
-  // Whether the dump has records of no other level than that of ops: nothing is known to run inside of anything.
+  // Whether the dump has only records of ops: then nothing is known to run inside of anything.
   [[nodiscard]] bool empty() const { return calls_.empty(); }
   // Whether the dump has records of modules and of nothing that runs in them.
   [[nodiscard]] bool has_modules_alone() const { return has_modules_alone_; }
-  // Of a record; not with `empty()`.
+  // The call of a record; not with `empty()`.
   [[nodiscard]] uint32_t call_of(uint32_t row) const { return call_of_row_[row]; }
-  // The innermost call around a call, kNoCall for one that no other is around.
+  // The innermost call around a call, kNoCall if there is none.
   [[nodiscard]] uint32_t around(uint32_t call) const { return calls_[call].around; }
-  // The calls that run in it and in no other one in between, in the order of time.
+  // The calls that run directly in it, in the order of time.
   [[nodiscard]] std::span<const uint32_t> inside(uint32_t call) const { return calls_[call].inside; }
   // Its records in the order of time; never empty.
   [[nodiscard]] std::span<const uint32_t> rows(uint32_t call) const { return calls_[call].rows; }
@@ -58,7 +58,7 @@ class CallNesting {
 class OpsInModules {
  public:
   explicit OpsInModules(const DumpIndex& dump);
-  // Those of its own, of which at most `most` count, and all of modules in it that were not recorded; `most` where no op is known.
+  // The module's direct ops, at most `most` of them, and all ops of modules in it that were not recorded; `most` where no op is known.
   [[nodiscard]] uint32_t in(const OpInfo& module, uint32_t most) const;
 
  private:

@@ -75,7 +75,7 @@ constexpr std::array<std::string_view, 25> kMsprobeColumns = {"NPU Name",
                                                               "Result",
                                                               "Err_message"};
 
-// A cell in quotes where it needs them. Texts that a spreadsheet would take for a formula get a quote mark before them.
+// A cell in quotes where it needs them. A text that a spreadsheet would read as a formula gets a quote mark before it.
 std::string cell(std::string_view text) {
   const bool formula = !text.empty() && std::string_view("=+@").find(text.front()) != std::string_view::npos;
   if (!formula && text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);

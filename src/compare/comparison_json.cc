@@ -98,7 +98,7 @@ Json culprit_json(const DumpComparison& comparison) {
   return json;
 }
 
-// Null unless token ids decided which steps stand beside each other.
+// Null unless token ids decided which steps are compared.
 Json steps_by_ids_json(const ChosenSteps& steps) {
   if (!steps.by_ids) return nullptr;
   Json pairs = Json::array();

@@ -8,7 +8,7 @@
 
 namespace tensortap {
 
-// One pair of records; docs/comparison.md lists the members. What was not measured is null.
+// One pair of records; docs/comparison.md lists the members. A missing measure is null.
 Json compared_json(const DumpComparison& comparison, const ComparedValue& value);
 // {"unpaired": "A" or "B", "value", "type", "why", "by"}.
 Json unpaired_json(const DumpComparison& comparison, const Unpaired& one, bool of_a);

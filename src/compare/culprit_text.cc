@@ -30,8 +30,8 @@ std::string inputs_text(const DumpComparison& comparison, const ComparedValue& v
     return concat("it reads a weight or an input that differs: ", record_name_of(comparison.b(), judgement.weight));
   }
   const std::string agree = judgement.in == 0 ? "are equal" : concat("agree to ", three_digits(judgement.in));
-  // What a module is made of, where its ops were not recorded.
-  if (comparison.table_b().has_modules_alone()) return concat("its inputs and what modules in it return ", agree);
+  // The module's ops were not recorded, only the modules in it.
+  if (comparison.table_b().has_modules_alone()) return concat("its inputs and its modules' outputs ", agree);
   return concat("its inputs ", agree);
 }
 

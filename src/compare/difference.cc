@@ -97,7 +97,7 @@ Status permute(const TensorView& view, std::span<const int> order, Permuted& per
                                    ": name each of them once, from 0"));
   }
   if (dtype_info(view.desc.dtype).bits < 8) {
-    return unsupported(concat("a tensor of ", dtype_name(view.desc.dtype), " can not be read in another order: its elements are packed"));
+    return unsupported(concat("a tensor of ", dtype_name(view.desc.dtype), " cannot be read in another order: its elements are packed"));
   }
   std::array<int64_t, kMaxRank> plain{};
   int64_t stride = 1;
@@ -124,7 +124,7 @@ Result<PairSide> make_side(const Quantization& quantization, DType part, const S
   const size_t zeros = quantization.zero_point.size();
   if (scales == 0 && zeros == 0) return side;
   if (scales == 0 || (zeros > 1 && zeros != scales)) {
-    return invalid_argument(concat(scales, " scales do not go with ", zeros, " zero points: give as many of both"));
+    return invalid_argument(concat(scales, " scales do not match ", zeros, " zero points: give as many of both"));
   }
   if (scales == 1) return side;
   const int axis = quantization.axis < 0 ? quantization.axis + shape.rank() : quantization.axis;
@@ -133,7 +133,7 @@ Result<PairSide> make_side(const Quantization& quantization, DType part, const S
   }
   const int read = place[static_cast<size_t>(axis)];
   if (static_cast<uint64_t>(shape[read]) != scales) {
-    return invalid_argument(concat(scales, " scales do not go with axis ", quantization.axis, " of ", shape[read], " elements"));
+    return invalid_argument(concat(scales, " scales do not match axis ", quantization.axis, " of ", shape[read], " elements"));
   }
   side.indices = scales;
   for (int i = read + 1; i < shape.rank(); ++i) side.inner *= static_cast<uint64_t>(shape[i]);
@@ -144,22 +144,22 @@ Status check_pair(const TensorView& a, const TensorView& b, const DifferenceOpti
   const DTypeInfo& info_a = dtype_info(a.desc.dtype);
   const DTypeInfo& info_b = dtype_info(b.desc.dtype);
   if (info_a.kind == DTypeKind::kNone || info_b.kind == DTypeKind::kNone)
-    return invalid_argument("a tensor without a type can not be compared");
+    return invalid_argument("a tensor without a type cannot be compared");
   const bool has_string = info_a.kind == DTypeKind::kString || info_b.kind == DTypeKind::kString;
   const bool has_complex = info_a.kind == DTypeKind::kComplex || info_b.kind == DTypeKind::kComplex;
   if ((has_string || has_complex) && info_a.kind != info_b.kind) {
-    return invalid_argument(concat(info_a.name, " can not be compared with ", info_b.name));
+    return invalid_argument(concat(info_a.name, " cannot be compared with ", info_b.name));
   }
   const bool has_scales = !options.a.scale.empty() || !options.b.scale.empty();
   if ((has_string || has_complex) && has_scales) return invalid_argument(concat("a tensor of ", info_a.name, " has no scales"));
-  if (has_string && !options.permutation.empty()) return unsupported("strings can not be read in another order");
+  if (has_string && !options.permutation.empty()) return unsupported("strings cannot be read in another order");
   const auto numel_a = a.desc.shape.numel();
   const auto numel_b = b.desc.shape.numel();
   if (!numel_a || !numel_b || *numel_a != *numel_b) {
     return invalid_argument(
         concat("shapes ", a.desc.shape.to_text(), " and ", b.desc.shape.to_text(), " do not have the same number of elements"));
   }
-  if (*numel_a > 0 && (a.data == nullptr || b.data == nullptr)) return invalid_argument("a tensor without data can not be compared");
+  if (*numel_a > 0 && (a.data == nullptr || b.data == nullptr)) return invalid_argument("a tensor without data cannot be compared");
   if (!(options.tolerance.absolute >= 0 && options.tolerance.relative >= 0)) return invalid_argument("a tolerance is 0 or more");
   return {};
 }

@@ -1,8 +1,8 @@
 // How two tensors differ: every measure in one pass over both.
 //
-// The first tensor (a) is judged, the second (b) is the reference. What is compared is the values: -0 equals +0, NaN equals NaN whatever
-// its payload, equal infinities differ by 0. All values are taken to double, where each one of every type up to 32 bits and of float64 is
-// exact; differences of integers are exact in any type.
+// The first tensor (a) is judged, the second (b) is the reference. Values are compared, not bits: -0 equals +0, NaN equals NaN whatever its
+// payload, equal infinities differ by 0. All values are converted to double, which is exact for every type up to 32 bits and for float64;
+// differences of integers are exact in any type.
 
 #ifndef TENSORTAP_COMPARE_DIFFERENCE_H_
 #define TENSORTAP_COMPARE_DIFFERENCE_H_
@@ -27,11 +27,11 @@ struct ToleranceRule {
 // Distances in units of the last place (ULP): bin 0 = none, bin i = [2^(i-1), 2^i), the last one everything beyond.
 inline constexpr size_t kUlpBins = 16;
 // |a - b| / (absolute + relative * |b|): bin i = (2^(i-32), 2^(i-31)], so that bins from kFirstOutsideBin on are outside of the tolerance.
-// Bin 0 also has what is closer, all that is equal with it, the last one also what is further away.
+// Bin 0 also has closer values and all equal ones, the last bin also those further away.
 inline constexpr size_t kToleranceBins = 64;
 inline constexpr size_t kFirstOutsideBin = 32;
 
-// How integers stand for real numbers: (q - zero_point) * scale. One scale and at most one zero point for the whole tensor, or one for each
+// How integers represent real numbers: (q - zero_point) * scale. One scale and at most one zero point for the whole tensor, or one for each
 // index of dimension `axis`. No scale = the tensor is not quantised. Borrowed for the call.
 struct Quantization {
   std::span<const double> scale;
@@ -69,10 +69,10 @@ struct NarrowedDifference {
 struct Difference {
   uint64_t numel = 0;      // elements of each tensor
   uint64_t compared = 0;   // values looked at: numel, twice as many for complex
-  uint64_t finite = 0;     // of them finite on both sides: what sums and maxima are of
+  uint64_t finite = 0;     // of them finite on both sides: sums and maxima are of these
   bool bit_equal = false;  // same type, same bytes in the order in which they are compared
   bool in_steps = false;   // both are quantised by the same scales: differences are whole steps, norms those of q - zero_point
-  uint64_t differing = 0;  // what is not finite on one side counts
+  uint64_t differing = 0;  // a value that is not finite on one side counts
   std::optional<uint64_t> first_differing;
 
   double max_abs = 0;
@@ -89,13 +89,13 @@ struct Difference {
   double cosine = 1;       // 1 when both are all zeros, 0 when one is
   double snr_db = 0;       // of b as the signal and a - b as the noise; Inf without noise
 
-  // Of the narrower type (of two floating types the one with fewer digits). Of integers, which have no such type, the difference. What is
-  // not finite on one side has none and is in no bin.
+  // In units of the narrower type (of two floating types the one with fewer digits). For integers, which have no such type, the difference.
+  // A pair that is not finite on one side has no distance and is in no bin.
   DType ulp_dtype = DType::kUndefined;
   uint64_t max_ulp = 0;
   std::array<uint64_t, kUlpBins> ulp_histogram{};
 
-  std::array<uint64_t, kToleranceBins> tolerance_histogram{};  // what is not finite on one side is in the last bin
+  std::array<uint64_t, kToleranceBins> tolerance_histogram{};  // a pair that is not finite on one side is in the last bin
   uint64_t outside = 0;                                        // of the tolerance
   uint64_t within_1e_3 = 0;                                    // relative error below 1/1000, and 5/1000: equal ones count
   uint64_t within_5e_3 = 0;
@@ -119,11 +119,11 @@ struct Difference {
   [[nodiscard]] double tolerance_factor(double share) const;
 };
 
-// Compares two tensors of the same number of elements, in C order; any strides and alignments, different types and shapes. Of strings only
+// Compares two tensors of the same number of elements, in C order; any strides and alignments, different types and shapes. For strings only
 // numel, compared, bit_equal, differing and first_differing are set. Errors: kInvalidArgument when the numbers of elements differ, for a
-// permutation that does not lead from one shape to the other, for scales that do not fit, for a type that can not be compared with the
-// other (string or complex with anything else), for null data; kUnsupported for a permutation of strings or of elements narrower than a
-// byte. No allocation that grows with the tensors. Thread-safe.
+// permutation that does not lead from one shape to the other, for scales that do not fit, for a type that cannot be compared with the other
+// (string or complex with anything else), for null data; kUnsupported for a permutation of strings or of elements narrower than a byte. No
+// allocation that grows with the tensors. Thread-safe.
 Result<Difference> compare_tensors(const TensorView& a, const TensorView& b, const DifferenceOptions& options);
 
 }  // namespace tensortap

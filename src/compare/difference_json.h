@@ -12,7 +12,7 @@
 
 namespace tensortap {
 
-// Where a flat index in C order stands in the tensor of a record: a list of numbers, null without an index.
+// The coordinates of a flat index in C order in the tensor of a record: a list of numbers, null without an index.
 Json coordinates_json(const RecordRow& row, std::optional<uint64_t> index);
 
 // Adds every measure to `json`. `of_a` has the shape of the first tensor.

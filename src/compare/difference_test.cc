@@ -481,7 +481,7 @@ TEST(Difference, RefusesWhatCanNotBeCompared) {
       {"order", plain, plain, {usual, {}, {}, twice}, StatusCode::kInvalidArgument, "permutation [0, 0]"},
       {"shape", plain, plain, {usual, {}, {}, turned}, StatusCode::kInvalidArgument, "gives [3, 2], not [2, 3]"},
       {"packed", view(DType::kInt4, {3, 2}), view(DType::kInt4, {2, 3}), {usual, {}, {}, turned}, StatusCode::kUnsupported, "packed"},
-      {"scales", plain, plain, {usual, {scales, {}, 1}, {}, {}}, StatusCode::kInvalidArgument, "2 scales do not go with axis 1 of 3"},
+      {"scales", plain, plain, {usual, {scales, {}, 1}, {}, {}}, StatusCode::kInvalidArgument, "2 scales do not match axis 1 of 3"},
       {"axis", plain, plain, {usual, {scales, {}, 2}, {}, {}}, StatusCode::kInvalidArgument, "axis 2"},
       {"zeros", plain, plain, {usual, {scales, zeros, 0}, {}, {}}, StatusCode::kInvalidArgument, "3 zero points"},
       {"tolerance", plain, plain, {{-1, 0}, {}, {}, {}}, StatusCode::kInvalidArgument, "tolerance"},

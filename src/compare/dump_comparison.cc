@@ -155,7 +155,7 @@ void DumpComparison::measure_noise() {
   for (const NoiseDump& noise : options_.noise) add_noise(noise);
 }
 
-// The dump of the same program says what its values would be without noise.
+// Compares a dump of noise with the dump of the same program, and notes how far their values differ.
 void DumpComparison::add_noise(const NoiseDump& noise) {
   const ValueTable table(*noise.dump);
   const PairingKeys keys(table);

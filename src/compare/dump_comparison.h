@@ -40,7 +40,7 @@ enum class Birth : uint8_t {
   kBorn,       // all that the op read is equal, bit by bit
   kInherited,  // something that it read differs
   kGiven,      // it is a weight or an input
-  kUnknown,    // some of what it read was not captured or has no pair, the rest is equal
+  kUnknown,    // some of its inputs were not captured or have no pair, the rest is equal
 };
 std::string_view birth_name(Birth birth);  // "", "born", "inherited", "given", "unknown"
 

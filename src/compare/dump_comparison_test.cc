@@ -106,7 +106,7 @@ struct Chain : MadeDump {
     op("exp", "Exp", {2, 1});
     op("sum", "Sum", {3});
   }
-  // Factors of what is given out, in the order of the ops.
+  // Factors of the outputs, in the order of the ops.
   void run(const std::vector<float>& factors, const Execution& execution = {}) {
     for (OpId id = 0; id < factors.size(); ++id) gives(id, scaled(numbers(30, id + 1), factors[id]), {30}, execution);
   }
@@ -328,7 +328,7 @@ TEST(DumpComparison, OneMoreTokenStandsBesideTheLastOfTheWholeSequence) {
 }
 
 TEST(DumpComparison, FollowsMemoryWhereADumpSaysWhichItIs) {
-  // The op "twice" runs twice; what it read the second time is what it made the first time.
+  // The op "twice" runs twice; its second input is its first output.
   const auto make = [](MadeDump& dump, float first, float second) {
     const OpId id = dump.op("twice", "mul");
     dump.at(id).outputs.clear();

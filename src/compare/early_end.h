@@ -10,8 +10,8 @@
 
 namespace tensortap {
 
-// Null where the capture came to its end without an op that failed, or where the dump does not tell. Otherwise {"op", "type", "step",
-// "error"}: of the op that failed, or null but for "error" where none is known; and {"last_op", "last_step"} of the last record, or null.
+// Null where the capture came to its end without an op that failed, or where the dump does not record it. Otherwise {"op", "type", "step",
+// "error"} of the op that failed, all null except "error" where none is known; and {"last_op", "last_step"} of the last record, or null.
 Json early_end_json(const DumpIndex& dump);
 
 // "op add_1 (Add) failed in step 0: ..." of such an object.

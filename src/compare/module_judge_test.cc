@@ -71,7 +71,7 @@ TEST(ModuleJudge, AModuleIsJudgedByItsOwnOps) {
   EXPECT_EQ(verdict_of(right, right), "same");
   std::map<std::string, std::string> births;
   EXPECT_EQ(verdict_of(Net(1, 1.5F), right, &births),
-            "Net.layer.o:out0 (o): relative L2 0.5, its inputs and what modules in it return are equal");
+            "Net.layer.o:out0 (o): relative L2 0.5, its inputs and its modules' outputs are equal");
   EXPECT_EQ(births, (std::map<std::string, std::string>{{"Net:in0", ""},
                                                         {"Net.layer.q:out0", ""},
                                                         {"Net.layer.o:in0", ""},
@@ -83,7 +83,7 @@ TEST(ModuleJudge, AModuleIsJudgedByItsOwnOps) {
 
 TEST(ModuleJudge, WhatAModulePassesToOneInItIsItsOwn) {
   EXPECT_EQ(verdict_of(Net(1.5F, 1), Net(1, 1)),
-            "Net.layer (layer), in what it passes to Net.layer.o:in0: relative L2 0.5, its inputs and what modules in it return are equal");
+            "Net.layer (layer), in what it passes to Net.layer.o:in0: relative L2 0.5, its inputs and its modules' outputs are equal");
 }
 
 TEST(ModuleJudge, AModuleInCodesIsPairedWithItsOriginalHoweverCoarseTheCodesAre) {
@@ -93,7 +93,7 @@ TEST(ModuleJudge, AModuleInCodesIsPairedWithItsOriginalHoweverCoarseTheCodesAre)
   EXPECT_EQ(verdict_of(coded, right), "same");
   Net wrong(1, 3);
   wrong.at(3).type = "QuantLinear";
-  EXPECT_EQ(verdict_of(wrong, right), "Net.layer.o:out0 (o): relative L2 2, its inputs and what modules in it return are equal");
+  EXPECT_EQ(verdict_of(wrong, right), "Net.layer.o:out0 (o): relative L2 2, its inputs and its modules' outputs are equal");
   EXPECT_NE(verdict_of(Net(1, 1.1F), right), "same") << "no codes, no excuse";
 }
 

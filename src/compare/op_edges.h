@@ -17,8 +17,8 @@ struct OpEdge {
   friend auto operator<=>(const OpEdge&, const OpEdge&) = default;
 };
 
-// By the graph, and in dumps that say which memory a tensor was in, by that; of the latter only what was captured. Each once, in order of
-// makers. Weights and inputs of the graph are makers, too. Linear in records and ops, beside sorting.
+// By the graph, and also by memory in dumps that record which memory a tensor was in; the latter only for captured ops. Each once, in order
+// of makers. Weights and inputs of the graph are makers, too. Linear in records and ops, beside sorting.
 std::vector<OpEdge> op_edges(const DumpIndex& dump);
 
 }  // namespace tensortap

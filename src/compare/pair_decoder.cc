@@ -63,7 +63,7 @@ SignedMagnitude split_sign(int64_t value, bool is_unsigned) {
   return {is_negative ? 0 - bits : bits, is_negative};
 }
 
-// The difference of any two 64-bit integers; exact but for its rounding to double. Sets `distance` to at most 2^64 - 1.
+// The difference of any two 64-bit integers; exact except for its rounding to double. Sets `distance` to at most 2^64 - 1.
 double subtract(SignedMagnitude a, SignedMagnitude b, uint64_t& distance) {
   if (a.is_negative == b.is_negative) {
     const bool a_is_larger = a.magnitude >= b.magnitude;

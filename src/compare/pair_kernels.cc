@@ -49,7 +49,7 @@ HWY_AFTER_NAMESPACE();
 namespace tensortap {
 
 const PairKernelTable* pair_kernels_in_use() {
-  // Null, so that there is one on machines without vectors, too.
+  // The null keeps the array from being empty on machines without vectors.
   static constexpr const PairKernelTable* kTables[] = {TENSORTAP_OF_ALL_TARGETS(kPairTable) nullptr};
   for (const PairKernelTable* table : kTables) {
     if (table != nullptr && table->name == stats_target()) return table;

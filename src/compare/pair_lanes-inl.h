@@ -90,7 +90,7 @@ struct PairLanes {
     beyond_5e_3 = hn::Sub(beyond_5e_3, ones(hn::Ge(relative, constants.five_thousandths)));
   }
 
-  // Most pairs are close, and then one comparison says so of all vectors.
+  // Most pairs are close, and then one comparison is enough for all vectors.
   template <class... Vectors>
   HWY_INLINE void add_relative(const PairConstants& constants, WideVector largest, Vectors... others) {
     const WideVector first = largest;
@@ -172,7 +172,7 @@ struct WideCounts {
   }
 };
 
-// What says the two bins of pairs, before it is brought into the range of bins: two numbers that fit in 16 bits.
+// Determines the two bins of pairs, before the range of bins is applied: two numbers that fit in 16 bits.
 struct RawBins {
   BitsVector tolerance;  // the exponent of |a - b| beside the tolerance
   BitsVector ulp;        // that of the distance as a float
@@ -193,7 +193,7 @@ template <class Tag>
 HWY_INLINE hn::Vec<Tag> bins_of(Tag tag, hn::Vec<Tag> tolerance, hn::Vec<Tag> ulp) {
   const auto moved = hn::Add(tolerance, hn::Set(tag, kFirstOutsideBin));
   const auto tolerance_bin = hn::Min(hn::Max(moved, hn::Zero(tag)), hn::Set(tag, kToleranceBins - 1));
-  const auto nothing = hn::Set(tag, 126);  // the exponent of 0.5, below which there is only 0
+  const auto nothing = hn::Set(tag, 126);  // the exponent of 0.5; the only smaller distance is 0
   const auto ulp_bin = hn::Sub(hn::Max(ulp, nothing), nothing);
   return hn::Add(hn::ShiftLeft<4>(tolerance_bin), ulp_bin);
 }

@@ -182,7 +182,7 @@ uint64_t PairReducer::neutralize(uint64_t first, uint64_t count) {
   return taken;
 }
 
-// Pairs that may not be finite, that fill no vector, or for which there are no kernels.
+// Pairs that may not be finite, that fill no vector, or that have no kernels.
 void PairReducer::add_one_by_one(uint64_t first, uint64_t begin, uint64_t end) {
   PairSums sums;
   add_products<double>(piece_, begin, end, sums);
@@ -321,7 +321,7 @@ void PairReducer::note_differing(uint64_t position) {
   result_.first_differing = std::min(position, result_.first_differing.value_or(position));
 }
 
-// Of a pair of piece_ that is finite on both sides.
+// For a pair of piece_ that is finite on both sides.
 void PairReducer::note_maxima(uint64_t i, uint64_t position) {
   const double distance = std::abs(piece_.difference[i]);
   const double relative = distance / std::max(std::abs(piece_.b[i]), request_.tiny);

@@ -228,7 +228,7 @@ std::pair<Pairer::Ends, std::vector<std::string>> Pairer::ends_of_scopes(const P
   return found;
 }
 
-// What a module gives out is one value, by whatever ops it was made.
+// The result of a module is one value, whichever ops made it.
 void Pairer::pair_ends_of_scopes(bool of_outer, Trust trust) {
   const auto [in_a, order] = ends_of_scopes(a_, of_outer);
   const Ends in_b = ends_of_scopes(b_, of_outer).first;
@@ -261,7 +261,7 @@ struct Pairer::Nearest {
   ValueId b = kNoValue;
   Acceptance accepted;
   double error = 0;
-  // Of those that are as near: an op of the same kind, the same shape, the first in the order of execution.
+  // Among equally near values: an op of the same kind, the same shape, the first in the order of execution.
   [[nodiscard]] auto rank() const { return std::tuple(other_family, !accepted.order.text().empty(), b); }
   bool other_family = false;
 };
@@ -287,7 +287,7 @@ std::optional<Pairer::Nearest> Pairer::nearest(const ValuesBySize::Entry& entry,
   return *std::ranges::min_element(near, {}, [](const Nearest& one) { return one.rank(); });
 }
 
-// Whether another value of A is nearer to what was found, as the sum behind a branch that adds little is to the sum before it.
+// Whether another value of A is nearer to the found one. For example, the sum behind a branch that adds little is near the sum before it.
 bool Pairer::has_nearer(const Nearest& found, ValueId a, const Magnitudes& magnitudes, const ValuesBySize& in_a) const {
   if (found.error <= kNearlyEqual) return false;
   for (const ValueId other : in_a.near(magnitudes, 2 * found.error)) {
@@ -298,7 +298,7 @@ bool Pairer::has_nearer(const Nearest& found, ValueId a, const Magnitudes& magni
   return false;
 }
 
-// What is nearly the same, whatever made it: first what ops made, then what others handed on.
+// Nearly equal values, whatever made them: first values that ops made, then values that ops passed on.
 void Pairer::by_nearest_values() {
   if (pairing_.same_program) return;
   const ValuesBySize in_a(a_, [this](ValueId id) { return is_free_a(id); });
@@ -328,7 +328,7 @@ bool Pairer::contradicts(ValueId a, ValueId b) const {
   return false;
 }
 
-// One op at one place in both programs makes one value even where its values are far apart: that is what a comparison is for.
+// One op at one place in both programs makes one value even where its values are far apart: a comparison must show such a pair.
 void Pairer::by_place() {
   size_t refused = pairing_.refused[static_cast<size_t>(PairRule::kIdentity)];
   const auto key = [](const PairingKeys& keys, ValueId id) { return keys.identity(id); };

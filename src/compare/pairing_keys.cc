@@ -17,11 +17,11 @@
 namespace tensortap {
 namespace {
 
-// What an op of these gives out is known without the values that it reads, or is one of them.
+// The output of these ops is known without the values that they read, or is one of them.
 constexpr std::array<std::string_view, 19> kKnownTypes = {
     "Constant", "Shape",  "Size",  "ConstantOfShape", "empty",    "empty_like", "zeros",         "zeros_like", "ones",     "ones_like",
     "full",     "arange", "zero_", "fill_",           "uniform_", "normal_",    "scalar_tensor", "new_empty",  "new_zeros"};
-// What an op of these gives out is what it read, in another form.
+// The output of these ops is their input, in another form.
 constexpr std::array<std::string_view, 29> kHandsOn = {
     "detach_", "Identity",       "Dropout",          "Cast",    "Transpose", "Reshape",  "Flatten",      "Squeeze", "Unsqueeze",
     "Expand",  "QuantizeLinear", "DequantizeLinear", "detach",  "alias",     "view",     "_unsafe_view", "t",       "transpose",
@@ -146,7 +146,7 @@ std::string scope_of_scoped_name(std::string_view name, std::string_view type) {
     // The network inside of a wrapper, by whatever attribute the wrappers of MindSpore call it.
     const bool of_wrapper = cell == "_backbone" || cell == "_network" || (i == 0 && cell == "network");
     if (of_wrapper) path.clear();
-    // An op in a scope of its own, as trees of other frameworks have it, and the gradient of one.
+    // An op in a separate scope, as trees of other frameworks have it, and the gradient of one.
     const bool of_op = kind.empty() && (cell.starts_with("Grad_") || (i + 1 == parts.size() && cell.starts_with(type)));
     if (of_wrapper || of_op || std::ranges::find(kWrappers, kind) != kWrappers.end()) continue;
     path += concat('/', cell);
@@ -216,7 +216,7 @@ void PairingKeys::find_later_readers() {
       if (step_of(rows[i]) != step_of(rows.front()) && ++further > kFurtherSteps) break;
       for (const uint32_t row : table_.inputs_of(rows[i])) {
         const ValueId input = row == kNoRow ? kNoValue : table_.value_of(row);
-        // One reader stands once, but for those between whose executions others ran.
+        // One reader appears once, except if others ran between its executions.
         if (input == kNoValue || (!later_readers_[input].empty() && later_readers_[input].back() == id)) continue;
         later_readers_[input].push_back(id);
       }
@@ -226,7 +226,7 @@ void PairingKeys::find_later_readers() {
 
 void PairingKeys::find_constants() {
   is_constant_.assign(table_.values().size(), false);
-  // In the order of execution: what an op reads was looked at before it.
+  // In the order of execution: the inputs of an op were looked at before it.
   for (ValueId id = 0; id < is_constant_.size(); ++id) {
     const OpInfo& op = table_.op(id);
     const auto is_known = [this](ValueId input) { return input != kNoValue && is_constant_[input]; };
@@ -245,7 +245,7 @@ std::string PairingKeys::value_name(ValueId id) const {
   // Whatever op makes an output of the graph, its name is the author's.
   if (!name.empty() && has_graph_output(op, value.slot)) return key_of(graph_of(op), name, value.element, value.given);
   if (op.inserted_by_runtime) return "";
-  // Where authors' nodes are known, what implements none of them was named by the runtime.
+  // Where authors' nodes are known, the runtime named the ops that implement none of them.
   if (knows_originals_ && op.originals.empty() && !value.given) return "";
   if (name.empty() && value.given) name = op.name;
   if (name.empty() || is_runtime_name(name)) return "";

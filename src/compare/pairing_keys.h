@@ -1,4 +1,4 @@
-// What a value is called under each rule of pairing: values of two dumps with equal keys are proposed as a pair.
+// The keys of a value under each rule of pairing: values of two dumps with equal keys are proposed as a pair.
 
 #ifndef TENSORTAP_COMPARE_PAIRING_KEYS_H_
 #define TENSORTAP_COMPARE_PAIRING_KEYS_H_
@@ -38,17 +38,17 @@ class PairingKeys {
   // Path of the module, as "/block/conv": of PyTorch's "Net.block.conv", ONNX's "/block/conv/Conv" and MindSpore's
   // "Default/block-Block/conv-Conv2d/Conv2D-op3" alike. Another one for what the backward pass made.
   [[nodiscard]] std::string scope(ValueId id) const;
-  // What kind of op it is, under one name for all frameworks.
+  // The kind of the op, under one name for all frameworks.
   [[nodiscard]] static std::string family(const OpInfo& op);
-  // Whether what an op of this type gives out is what it read, in another form.
+  // Whether the output of an op of this type is its input, in another form.
   [[nodiscard]] static bool hands_on(const OpInfo& op);
-  // The op's family and what its slot is in it.
+  // The op's family and the role of the slot in it.
   [[nodiscard]] std::string role(ValueId id) const;
   // Digest of type and elements of the first record, where there are more than 4 of them. Reads data.
   [[nodiscard]] std::string content(ValueId id) const;
   // Number of elements, and l2 and absmax to two digits. Reads data where the record has no statistics.
   [[nodiscard]] std::string statistics(ValueId id) const;
-  // Of the first record; nothing where that is all zeros or not known. Reads data where the record has no statistics.
+  // The magnitudes of the first record; nothing if it is all zeros or unknown. Reads data where the record has no statistics.
   [[nodiscard]] std::optional<Magnitudes> magnitudes(ValueId id) const;
 
   // Values that the first execution read, kNoValue where that was not captured.
@@ -58,8 +58,8 @@ class PairingKeys {
     uint32_t position;
   };
   [[nodiscard]] const std::vector<Reader>& readers(ValueId id) const { return readers_[id]; }
-  // What read a value in further executions within the step of the first, and in two after that: where one op of a program runs several
-  // times, or reads what was made in the step before.
+  // The readers of a value in further executions within the step of the first, and in the two steps after that: where one op of a program
+  // runs several times, or reads a value from the step before.
   [[nodiscard]] const std::vector<ValueId>& later_readers(ValueId id) const { return later_readers_[id]; }
   // Known without the program's inputs: a weight or a constant, or made of such alone, or of shapes.
   [[nodiscard]] bool is_constant(ValueId id) const { return is_constant_[id]; }

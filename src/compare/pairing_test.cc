@@ -353,7 +353,7 @@ TEST(Pairing, TheScopeOfAModuleIsOneInAllFrameworks) {
   EXPECT_EQ(scope_of("/block/block2/Add", "Add"), "/block/block2") << "a name that only begins alike";
   EXPECT_EQ(scope_of("Default/network-ResNet/layer1-SequentialCell/0-ResidualBlock/conv1-Conv2d/Conv2D-op3", "Conv2D"), "/layer1/0/conv1");
   EXPECT_EQ(scope_of("Default/Add-op0", "Add"), "/");
-  EXPECT_EQ(scope_of("Default/fc/MatMul_1/MatMul-op12", "MatMul"), "/fc") << "an op in a scope of its own";
+  EXPECT_EQ(scope_of("Default/fc/MatMul_1/MatMul-op12", "MatMul"), "/fc") << "an op in a separate scope";
   EXPECT_EQ(scope_of("Gradients/Default/network-WithLossCell/_backbone-LeNet/fc2-Dense/Grad_MatMul/MatMul-op0", "MatMul"),
             "gradient of /fc2");
   EXPECT_EQ(scope_of("Parameter", "Add"), "");

@@ -1,4 +1,4 @@
-// How the codes that a quantising op gives out stand for numbers.
+// How the codes that a quantising op returns represent numbers.
 
 #ifndef TENSORTAP_COMPARE_QUANTISED_VALUE_H_
 #define TENSORTAP_COMPARE_QUANTISED_VALUE_H_

@@ -13,7 +13,7 @@ class Results {
  public:
   explicit Results(const PairingKeys& keys);
 
-  // Whether the dump says which values its graphs hand out.
+  // Whether the dump lists the values that its graphs hand out.
   [[nodiscard]] bool are_declared() const { return are_declared_; }
   // Whether a graph hands out this value. Dumps that do not declare their results: whether an op made it and no op read it.
   [[nodiscard]] bool contains(ValueId id) const;

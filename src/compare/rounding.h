@@ -17,11 +17,11 @@ DType narrower(DType a, DType b);
 
 // Sets ordinals[i] to the place of the value of `dtype` that is nearest to values[i] (of two the even one): 0 is 0, the value that follows
 // a value in size has the next number, negative ones have negative numbers. The distance of two places is one in ULP. Numbers beyond the
-// largest become infinite, in types without infinity the largest. What stands for NaN means nothing. `dtype` is a floating one;
-// `ordinals` holds as many numbers as `values`.
+// largest become infinite, in types without infinity the largest. The place of a NaN has no meaning. `dtype` is a floating one; `ordinals`
+// holds as many numbers as `values`.
 void to_ordinals(DType dtype, std::span<const double> values, int64_t* ordinals);
 
-// The same with the values that stand at these places.
+// The same with the values at these places.
 void round_to(DType dtype, std::span<const double> values, double* rounded);
 
 }  // namespace tensortap

@@ -25,8 +25,8 @@ struct StepIds {
 // step.
 std::map<int64_t, StepIds> step_ids(const DumpIndex& dump);
 
-// The steps that stand beside each other because they were given equal ids, in the order of both programs. Nothing where equal numbers fit
-// about as well, which is so in most programs, or where ids do not decide.
+// The pairs of steps with equal ids, in the order of both programs. Nothing where equal step numbers fit about as well, as in most
+// programs, or where ids do not decide.
 std::optional<std::vector<StepPair>> steps_by_ids(const DumpIndex& a, const DumpIndex& b);
 
 }  // namespace tensortap

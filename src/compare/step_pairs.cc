@@ -70,7 +70,7 @@ Result<std::vector<StepPair>> parse_step_pairs(std::string_view text) {
   for (const std::string_view part : split(text, ',')) TENSORTAP_RETURN_IF_ERROR(add_part(trim(part), pairs));
   std::set<int64_t> seen;
   for (const StepPair& pair : pairs) {
-    if (!seen.insert(pair.a).second) return invalid_argument(concat("steps ", quote(text), ": step ", pair.a, " of A is there twice"));
+    if (!seen.insert(pair.a).second) return invalid_argument(concat("steps ", quote(text), ": step ", pair.a, " of A is listed twice"));
   }
   return pairs;
 }

@@ -1,4 +1,4 @@
-// Steps of two dumps that stand beside each other.
+// Chooses which steps of two dumps are compared.
 
 #ifndef TENSORTAP_COMPARE_STEP_PAIRS_H_
 #define TENSORTAP_COMPARE_STEP_PAIRS_H_
@@ -24,22 +24,22 @@ struct StepPair {
 // "3:4,7" or "0-4": a step of A and the one of B beside it, or the same in both. Errors: kInvalidArgument.
 Result<std::vector<StepPair>> parse_step_pairs(std::string_view text);
 
-// How the steps of two dumps were put beside each other.
+// How the steps of two dumps were paired.
 struct ChosenSteps {
   std::vector<StepPair> pairs;
-  bool by_order = false;  // no number is in both dumps: the first of one stands beside the first of the other, and so on
+  bool by_order = false;  // no number is in both dumps: the first of one is paired with the first of the other, and so on
   bool by_ids = false;    // steps that were given the same token ids
   size_t alone_a = 0;     // steps that are not compared
   size_t alone_b = 0;
   // The steps that are compared; nothing where these are all.
   std::optional<std::set<int64_t>> only_a;
   std::optional<std::set<int64_t>> only_b;
-  // There are steps, and none of A stands beside one of B.
+  // There are steps, but no pair of them.
   [[nodiscard]] bool none_beside() const { return pairs.empty() && alone_a + alone_b > 0; }
 };
 
-// `asked` are pairs of a person: these that are there; without any, by token ids where numbers do not fit (step_ids.h), else equal numbers,
-// else by their order. Reads a few records.
+// `asked` are the user's pairs; those whose steps exist are used. Without any, pairs by token ids where numbers do not fit (step_ids.h),
+// else equal numbers, else by their order. Reads a few records.
 ChosenSteps choose_steps(const DumpIndex& a, const DumpIndex& b, const std::vector<StepPair>& asked);
 
 }  // namespace tensortap

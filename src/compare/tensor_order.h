@@ -33,10 +33,10 @@ struct OrderedTensor {
 };
 
 // Every order in which b may have the elements of a, the likely ones first: as they are, NCHW against NHWC, other permutations of at most 5
-// dimensions, a plain reshape, blocks of channels that nothing says are there. Empty when the numbers of elements differ.
+// dimensions, a plain reshape, blocks of channels that no metadata mentions. Empty when the numbers of elements differ.
 std::vector<TensorOrder> possible_orders(const OrderedTensor& a, const OrderedTensor& b);
 
-// Relative L2 of a - b over at most 4,096 elements that are spread evenly, those that are finite on both sides; Inf for types that are no
+// Relative L2 of a - b over at most 4,096 elements that are spread evenly, those that are finite on both sides; Inf for types that are not
 // numbers. Both tensors have data in C order.
 double sampled_difference(const OrderedTensor& a, const OrderedTensor& b, const TensorOrder& order);
 

@@ -41,7 +41,7 @@ class Ways {
   [[nodiscard]] const Way& at(ValueId id) const { return ways_[id]; }
 
  private:
-  // Of the graphs within one op of the outermost graph.
+  // The graphs within one op of the outermost graph.
   struct Nested {
     double before = 0;  // depth of what that op reads
     double depth = 0;   // of the deepest value in there
@@ -62,7 +62,7 @@ class Ways {
         if (found != deepest_of_op_.end()) nested->second.before = std::max(nested->second.before, found->second);
       }
     }
-    // What a graph is handed on by its op has no producer in there.
+    // A value that the op passes into its graph has no producer in there.
     way.ops = nested->second.before;
   }
   void follow(ValueId input, ValueId id) {
@@ -74,7 +74,7 @@ class Ways {
     way.ops = std::max(way.ops, before.ops);
     // Codes that are moved, or cut out, stay what they are.
     way.rounded |= codes && before.rounded;
-    // What a loop gives out has gone through all of its executions.
+    // The result of a loop has gone through all of its executions.
     const OpId outer = outermost(table_.at(input).op);
     const auto nested = nested_.find(outer);
     if (outer == kNoOp || nested == nested_.end() || outermost(table_.at(id).op) == outer) return;
@@ -147,7 +147,7 @@ std::vector<ModelTolerance> model_tolerances(const PairingKeys& a, const Pairing
     const Way& way_a = of_a.at(pair.a);
     const Way& way_b = of_b.at(pair.b);
     const double eps = way_a.rounded || way_b.rounded ? std::max(way_a.eps, way_b.eps) : 0;
-    // What is given is rounded where the two dumps hold it in different types.
+    // Weights and inputs are rounded where the two dumps hold them in different types.
     tolerances.push_back({8 * eps, std::max({way_a.ops, way_b.ops, 1.0}), std::max(way_a.ops_a_call, way_b.ops_a_call)});
   }
   return tolerances;

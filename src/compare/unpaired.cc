@@ -92,8 +92,8 @@ class Explainer {
     return (shows || !inputs.empty()) && std::ranges::all_of(inputs, is_known);
   }
 
-  // What only such values read that nothing reads, and that no graph hands out. Of a program that does not say what it hands out, what is
-  // paired with that of the other.
+  // Finds dead values: no graph hands them out, and no value reads them, or only dead ones do. If the program does not declare its results,
+  // a value counts as handed out when its partner in the other program is.
   void find_dead() {
     const size_t count = mine_.table().values().size();
     is_dead_.assign(count, false);
@@ -144,11 +144,11 @@ class Explainer {
   };
   void find_ways(const std::vector<ValuePair>& pairs) {
     ways_.assign(mine_.table().values().size(), {});
-    // Readers come behind what they read, but for what a loop carries on, and for those of an op that runs more than once.
+    // Readers come after the values that they read, except in loops and for ops that run more than once.
     for (size_t looks = 0; looks < kMostLooks && lengthen_ways(pairs); ++looks) {
     }
   }
-  // Whether any way came to be known better.
+  // Whether any way improved.
   bool lengthen_ways(const std::vector<ValuePair>& pairs) {
     constexpr double kClose = 0.05;  // relative L2
     bool any = false;
@@ -192,8 +192,8 @@ class Explainer {
     return false;
   }
 
-  // Whether the value is inside of one op of the other dump: what reads it belongs to the same module and is paired with an op all of
-  // whose inputs are known, so that there is none in between.
+  // Whether one op of the other dump contains the value: a reader of the value belongs to the same module and is paired with an op whose
+  // inputs are all known, so that no op can be in between.
   bool find_module_part(ValueId id, Unpaired& one) const {
     const std::string scope = mine_.scope(id);
     if (scope.empty()) return false;
@@ -217,7 +217,7 @@ class Explainer {
     return pair == Pairing::kNoPair ? kNoValue : of_pair_[pair];
   }
 
-  // Whether the value is on the way from what one op of the other dump reads to what it gives out.
+  // Whether the value lies between the inputs and the output of one op of the other dump.
   bool find_inside(ValueId id, Unpaired& one) const {
     std::vector<ValueId> behind = {id};
     for (size_t i = 0; i < behind.size() && behind.size() < kMostLooks; ++i) {
@@ -234,7 +234,7 @@ class Explainer {
     }
     return false;
   }
-  // Whether an op of the other dump reads all that a value is made of: what was given is the op's own.
+  // Whether an op of the other dump reads everything that the value is made of. Weights and inputs belong to the op itself.
   [[nodiscard]] bool reads_all_of(ValueId partner, ValueId id) const {
     std::vector<ValueId> before = {id};
     bool any = false;

@@ -15,7 +15,7 @@
 namespace tensortap {
 
 enum class Absence : uint8_t {
-  kFused,        // an op of the other dump implements the author's node, and gives out another value; or the op and its reader together
+  kFused,        // an op of the other dump implements the author's node, and returns another value; or the op and its reader together
   kRuntime,      // the runtime made it: a conversion of layout or type, a copy, or what ranks send each other where one process has all
   kRemoved,      // known before the program runs, or drawn or filled in at random, or only passed on, or asked for what to do next
   kOtherWay,     // a step on the way to a value that is the same in both dumps, which the other program makes by other steps

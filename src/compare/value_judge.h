@@ -16,7 +16,7 @@
 
 namespace tensortap {
 
-// What is known of one pair of records: how their data differ, or why that can not be said.
+// The facts about one pair of records: how their data differ, or why they cannot be compared.
 struct RowDifference {
   std::optional<Difference> data;  // both records have their data
   Status failure;                  // data could not be read or compared
@@ -41,20 +41,20 @@ enum class Trust : uint8_t {
 
 struct Acceptance {
   TensorOrder order;
-  // Of the first executions that stand beside each other, where their data were compared.
+  // The difference of the first pair of executions, where their data were compared.
   std::optional<Difference> first;
 };
 
 // The tolerance by which the elements of a value of A are counted.
 using ToleranceOf = std::function<ToleranceRule(ValueId a)>;
 
-// Borrows what it is made of. Reads data of the first executions that stand beside each other.
+// Borrows its arguments. Reads data of the first pair of executions.
 class ValueJudge {
  public:
   ValueJudge(const ValueTable& a, const ValueTable& b, const Alignment& alignment, ToleranceOf tolerance)
       : a_(a), b_(b), alignment_(alignment), tolerance_(std::move(tolerance)) {}
 
-  // The first executions of the two that stand beside each other; nothing when none do.
+  // The first pair of executions of the two; nothing when there is none.
   [[nodiscard]] std::optional<Alignment::RowPair> first_rows(ValueId a, ValueId b) const {
     return alignment_.first_rows(a_.at(a), b_.at(b));
   }

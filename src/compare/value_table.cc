@@ -107,8 +107,8 @@ bool ValueTable::reads(uint32_t call, const Content& content) const {
   return std::ranges::any_of(nesting_.rows(call), [&](uint32_t row) { return is_input(dump_.rows()[row]) && content_of(row) == content; });
 }
 
-// The call of the module that made what a module inside of it reads, where nothing that was recorded made it and it is no argument of the
-// former; kNoCall where no such module is known.
+// The call of the module that made a value for a module inside of it: no recorded op made the value, and it is not an argument of the outer
+// module. kNoCall where no such module is known.
 uint32_t ValueTable::passing_call(uint32_t number) const {
   if (!nesting_.has_modules_alone() || (dump_.rows()[number].value_flags & kValueParameter) != 0) return CallNesting::kNoCall;
   const Content content = content_of(number);
@@ -144,7 +144,7 @@ uint32_t ValueTable::made_inside(uint32_t number) const {
   return kNoRow;
 }
 
-// Of a row that a module returned, and that nothing inside of it made, or that it passed to a module inside of it.
+// The inputs of a row that a module returned and that nothing inside of it made, or that it passed to a module inside of it.
 std::vector<uint32_t> ValueTable::nested_inputs(uint32_t number) const {
   const bool returned = is_output(dump_.rows()[number]);
   const uint32_t call = returned ? nesting_.call_of(number) : passing_call(number);
@@ -275,7 +275,7 @@ std::vector<uint32_t> ValueTable::inputs_of(uint32_t row) const {
   std::vector<uint32_t> inputs;
   const OpInfo& op = dump_.ops()[values_[id].op];
   for (const OpInput& input : op.inputs) append_producer(op, input, row, inputs);
-  // What an op gives out that holds a graph was made in there.
+  // An op with a graph returns values that were made in the graph.
   const auto children = children_.find(values_[id].op);
   if (children == children_.end()) return inputs;
   for (const OpId child : children->second) {

@@ -18,7 +18,7 @@
 
 namespace tensortap {
 
-// Of a weight that was taken when its model was loaded: it belongs to no step.
+// Whether a weight was captured when its model was loaded: it belongs to no step.
 inline bool is_load(const RecordRow& row) { return row.phase == static_cast<uint8_t>(Phase::kLoad); }
 
 using ValueId = uint32_t;  // position in ValueTable::values()
@@ -40,13 +40,13 @@ struct Value {
   int64_t element = -1;
   uint32_t call = kAnyCall;
   bool given = false;          // a graph's input, a weight or constant, or what no recorded op made, except `passed`
-  bool passed = false;         // kInput of a dump of modules alone: the module around this one made it, and no argument of its own is this
+  bool passed = false;         // kInput of a dump of modules alone: the module around this one made it; it is not an argument of that one
   std::vector<uint32_t> rows;  // in the order of execution, never empty
 };
 
-// Inputs are values of the ops that made them and stand here only where nobody is known to have made them. What is about to be written
-// over, memory that nothing was written to, and inputs of ops that failed are no values. What a module returns is made of what an op or a
-// module inside of it returned, where that is the same content; otherwise of what it read and of what modules inside of it returned.
+// Inputs are values of the ops that made them and are listed here only if their maker is unknown. Inputs that are about to be overwritten,
+// memory that nothing was written to, and inputs of ops that failed are not values. The output of a module is made of the output of an op
+// or a module inside of it, if that has the same content; otherwise of the inputs of the module and the outputs of modules inside of it.
 // Immutable; borrows the dump. Linear in the records.
 class ValueTable {
  public:
@@ -116,12 +116,12 @@ class ValueTable {
   size_t made_ = 0;
   bool is_of_calls_ = false;
   std::vector<bool> has_many_calls_;  // by op of a program without a graph: more in one step than are values
-  // Of dumps that say which memory a tensor is in.
+  // For dumps that record which memory a tensor is in.
   bool knows_memory_ = false;
   std::unordered_map<Content, std::vector<uint32_t>, Hash> made_rows_;
   std::unordered_map<Content, uint32_t, Hash> given_rows_;
   std::unordered_map<Execution, std::vector<uint32_t>, Hash> read_rows_;
-  // Of the others.
+  // For the others.
   std::unordered_map<std::string, std::pair<OpId, uint32_t>> makers_;  // by graph and name
   std::unordered_map<OpId, std::vector<OpId>> children_;
 };

@@ -26,10 +26,10 @@ inline constexpr size_t kVerdicts = 7;
 std::string_view verdict_name(Verdict verdict);
 // No difference is known.
 inline bool is_alike(Verdict verdict) { return verdict == Verdict::kEqual || verdict == Verdict::kSameStatistics; }
-// What makes the comparison as a whole fail.
+// Whether a verdict makes the comparison as a whole fail.
 inline bool is_outside(Verdict verdict) { return verdict == Verdict::kDifferent || verdict == Verdict::kNonFinite; }
 
-// What a verdict is based on beside the difference itself.
+// The basis of a verdict beside the difference itself.
 struct VerdictBasis {
   bool by_rules = false;                                    // elements were counted by a rule of the user: none may be outside
   double relative_l2 = 0;                                   // that is tolerated otherwise

@@ -34,10 +34,10 @@ namespace {
 constexpr size_t kMostFilesToConvert = size_t{1} << 24;
 constexpr int kDeepestFolder = 32;
 constexpr uint64_t kLargestNames = uint64_t{256} << 20;
-// What lies beside DumpData files and is none.
+// Files of other kinds that may lie beside DumpData files.
 constexpr std::array<std::string_view, 6> kOtherFiles = {".csv", ".json", ".npy", ".npz", ".txt", ".bin"};
 
-// What the values of a dump become that is neither a layout nor files of single records.
+// The forms that are neither a layout nor files of single records.
 constexpr std::string_view kSafetensors = "safetensors";
 constexpr std::string_view kPolygraphy = "polygraphy";
 constexpr std::string_view kOnnxTestData = "onnx";
@@ -235,7 +235,7 @@ Status to_layout(const ConvertRequest& request, const Layout& layout, const Conv
   return copy_dump(*dump, request.sources[0], layout, request.target, progress, report);
 }
 
-// What a folder is called, whatever its path ends with.
+// The name of a folder, whatever its path ends with.
 std::string folder_name(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().parent_path().filename(); }
 
 // A target that ends in the extension is the file, every other one the folder that gets it.

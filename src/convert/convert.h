@@ -42,23 +42,23 @@ struct ConvertReport {
   uint64_t bytes = 0;     // written
   uint64_t replaced = 0;  // files that were there before
   std::vector<ConvertFailure> failed;
-  std::vector<Loss> losses;  // what the layout that was converted to has no place for
+  std::vector<Loss> losses;  // what the target layout cannot store
   std::vector<std::string> notes;
   std::optional<Completeness> source;  // where a dump was converted as one
 };
 
-// Told now and then, from one thread.
+// Called now and then, from one thread.
 using ConvertProgress = std::function<void(uint64_t done, uint64_t total)>;
 
-// Converts what it can and reports what it cannot. Files are added to the target; a dump wants one that is not there or empty, except for
-// trees that hold several. Errors, with nothing converted: kNotFound for sources that are not there, kInvalidArgument for names and
-// combinations that do not exist and for a target of a dump that is not empty, kIo when the target cannot be made.
+// Converts what it can and reports the rest. Files are added to the target; a dump needs a new or empty folder, except for trees that hold
+// several. Errors, with nothing converted: kNotFound for sources that do not exist, kInvalidArgument for unknown names and combinations and
+// for a target of a dump that is not empty, kIo when the target cannot be made.
 Result<ConvertReport> convert(const ConvertRequest& request, const ConvertProgress& progress = {});
 
 // Every word that ConvertRequest::to may be.
 std::vector<std::string> conversion_targets();
 
-// Name of the file in the target folder that lists sources which could not be converted; there when there are any, and others were.
+// Name of the file in the target folder that lists sources which could not be converted; it exists when there are any, and others were.
 inline constexpr const char* kFailedFileList = "convert_failed_file_list.txt";
 
 }  // namespace tensortap

@@ -75,7 +75,7 @@ class DumpDataConversion {
     return concat(parts[0], ".", last, ".", parts[2], ".", parts[3], ".", parts[4]);
   }
 
-  // Of a tensor that is not absent; the parser has looked that it lies in the file.
+  // The bytes of a tensor that is not absent; the parser has checked that they lie in the file.
   std::span<const std::byte> payload_of(const DumpDataTensor& tensor) const {
     return part_of(bytes_, tensor.payload_at, tensor.size).value_or(std::span<const std::byte>());
   }

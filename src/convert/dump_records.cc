@@ -49,7 +49,7 @@ class DumpCopy {
  public:
   DumpCopy(const DumpIndex& dump, const Layout& layout, bool measures, ConvertReport& report)
       : dump_(dump), layout_(layout), measures_(measures), report_(report) {
-    // What an op read is a record of its own, or that of its maker.
+    // An input of an op is a separate record, or the record of its maker.
     for (const RecordRow& row : dump_.rows()) {
       if (row.slot_kind == static_cast<uint8_t>(SlotKind::kInput)) has_inputs_.insert(row.op);
     }
@@ -58,7 +58,7 @@ class DumpCopy {
   // The rows with these numbers, which are in order, and all ops.
   Status write(LayoutWriter& writer, std::span<const size_t> rows, const ConvertProgress& progress) {
     writer_ = &writer;
-    // Another tree keeps what the attributes say as text.
+    // Other trees keep the attributes as text.
     if (const std::string_view bytes = dump_.attribute_bytes(); !bytes.empty()) {
       const Status kept = writer.add_attributes(bytes);
       if (kept.code() != StatusCode::kUnsupported) TENSORTAP_RETURN_IF_ERROR(kept);
@@ -67,7 +67,7 @@ class DumpCopy {
     return add_rows(rows, progress);
   }
 
-  // What the tree that was written last has no place for, beside it. A tree without that is whole, too.
+  // Stores beside the tree what the last written tree cannot store. The tree is complete without it.
   void keep_beside(const std::string& folder) {
     std::vector<std::vector<std::string>> files;
     for (OpId id = 0; id < dump_.ops().size(); ++id) files.push_back(writer_->file_names_of(id));
@@ -78,7 +78,7 @@ class DumpCopy {
     if (own_names) return;
     if (without_file_ > 0) {
       report_.notes.push_back(concat(without_file_, " of ", kept_.size(),
-                                     " records have values and no file of their own in the tree, which has them as what ops read"));
+                                     " records have values but no separate file in the tree, which has them as inputs of ops"));
     }
     if (!kept.ok()) {
       const auto unfiled = std::ranges::count_if(kept_, [](const KeptRecord& one) { return !one.filed; });

@@ -12,8 +12,8 @@
 
 namespace tensortap {
 
-// Writes every record into a new dump in `folder`, which exists. Values that cannot be read leave their statistics; what a layout has no
-// place for is added to the report. Errors: what the layout says when it is begun or ended.
+// Writes every record into a new dump in `folder`, which exists. Of values that cannot be read only the statistics remain; losses of the
+// layout are added to the report. Errors: those of the layout when it begins or ends.
 Status copy_dump(const DumpIndex& dump, const std::string& source, const Layout& layout, const std::string& folder,
                  const ConvertProgress& progress, ConvertReport& report);
 

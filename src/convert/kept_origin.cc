@@ -79,7 +79,7 @@ void copy_sketch(const DumpIndex& dump, size_t number, RecordRow& row, LayoutWri
 Status keep_origin(const DumpIndex& dump, std::span<const KeptRecord> records, std::span<const std::vector<std::string>> files,
                    std::string_view layout, const std::string& folder) {
   const std::string path = join_path(folder, kOriginFolder);
-  if (path_exists(path)) return unsupported(concat(path, " is there already, of an earlier conversion"));
+  if (path_exists(path)) return unsupported(concat(path, " already exists, from an earlier conversion"));
   TENSORTAP_RETURN_IF_ERROR(make_directories(path));
   DumpInfo info;
   info.folder = path;
@@ -87,7 +87,7 @@ Status keep_origin(const DumpIndex& dump, std::span<const KeptRecord> records, s
   spec.payload = Payload::kStatistics;
   TENSORTAP_ASSIGN_OR_RETURN(const auto writer, find_layout("tap")->create(info, spec));
   const Status written = write_records(dump, records, *writer);
-  // Without its manifest nobody takes it for the whole.
+  // Without its manifest, readers do not accept it as complete.
   const Status finished = writer->finish(written.ok() ? origin_manifest(dump, records, files, layout) : "{}");
   return written.ok() ? finished : written;
 }

@@ -1,4 +1,4 @@
-// What a tree of another system has no place for, kept beside it: read/restored_dump.h joins the two again.
+// Keeps beside a tree of another system what the tree cannot store: read/restored_dump.h joins the two again.
 
 #ifndef TENSORTAP_CONVERT_KEPT_ORIGIN_H_
 #define TENSORTAP_CONVERT_KEPT_ORIGIN_H_
@@ -24,14 +24,15 @@ struct KeptRecord {
 };
 
 // Writes ops and records of `dump` without tensors into kOriginFolder of `folder`. `files` has the names of each op's files in the tree of
-// `layout`. Errors: kUnsupported where an earlier conversion left such a folder; kIo, kExhausted. Nothing half written is taken for one.
+// `layout`. Errors: kUnsupported where an earlier conversion left such a folder; kIo, kExhausted. Readers never accept a half-written
+// folder.
 Status keep_origin(const DumpIndex& dump, std::span<const KeptRecord> records, std::span<const std::vector<std::string>> files,
                    std::string_view layout, const std::string& folder);
 
 // The manifest for a copy of the dump. The copy of an incomplete dump stays known as incomplete.
 std::string manifest_of_copy(const DumpIndex& dump);
 
-// Hands the sketch of a record on to a writer, before `row`, which says that it has none where the writer has no place for it.
+// Passes the sketch of a record to a writer, before `row`. If the writer cannot store the sketch, `row` records that it has none.
 void copy_sketch(const DumpIndex& dump, size_t number, RecordRow& row, LayoutWriter& writer);
 
 // The histogram of a record; false when it has none.

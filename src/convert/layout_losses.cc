@@ -39,8 +39,8 @@ struct Property {
   std::string_view kind;
   std::string_view what;
 };
-// Edges are where ops are kept as they are, and in graph files. Trees have files of tensors, not of lists. Where every call is an
-// operation of its own the tree has them in the order of their numbers.
+// Edges are where ops are kept as they are, and in graph files. Trees have files of tensors, not of lists. Where every call is a separate
+// operation the tree has them in the order of their numbers.
 constexpr Property kProperties[] = {
     {[](const Layout& layout) { return layout.keeps.names; }, "names", "names of ops: the tree has its own"},
     {[](const Layout& layout) { return layout.keeps.names || (layout.extras & extra_files({ExtraFile::kGraphs})) != 0; }, "edges",

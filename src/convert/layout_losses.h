@@ -1,4 +1,4 @@
-// What a layout has no place for: of every dump, and of one.
+// Lists what a layout cannot store: of every dump, and of one.
 
 #ifndef TENSORTAP_CONVERT_LAYOUT_LOSSES_H_
 #define TENSORTAP_CONVERT_LAYOUT_LOSSES_H_
@@ -19,10 +19,10 @@ struct Loss {
   bool kept_beside = false;  // what .tensortap/origin brings back when the tree is read (read/restored_dump.h)
 };
 
-// Of what the layout `from` keeps, what `to` does not.
+// Lists what the layout `from` keeps and `to` does not.
 std::vector<Loss> losses_between(const Layout& from, const Layout& to);
 
-// Of what is in `dump`, what the layout `to` does not keep.
+// Lists what `dump` contains and the layout `to` does not keep.
 std::vector<Loss> losses_of(const DumpIndex& dump, const Layout& to);
 
 // Sentences for people.

@@ -79,7 +79,7 @@ Status write_npy(File& file, const TensorView& view) {
 
 Result<std::string> npy_file_of(const TensorView& view) {
   const DType stored = numpy_dtype_for(view.desc.dtype);
-  if (stored == DType::kUndefined) return unsupported("NumPy's files have no texts of this kind");
+  if (stored == DType::kUndefined) return unsupported("NumPy files cannot store this type");
   if (stored == view.desc.dtype) return encode_npy(view);
   const uint64_t numel = view.desc.shape.numel().value_or(0);
   std::string file = make_tensor_npy_header({stored, view.desc.shape}, value_bytes(view.desc));

@@ -24,7 +24,7 @@ struct ModelValues {
   std::vector<ModelValue> outputs;
 };
 
-// Of the main graph: its inputs, and what no op reads.
+// The values of the main graph: its inputs, and the outputs that no op reads.
 ModelValues model_values(const DumpIndex& dump) {
   std::set<std::pair<OpId, uint32_t>> read;
   std::set<std::string_view> read_names;

@@ -21,7 +21,7 @@ class PolygraphyExport {
  public:
   PolygraphyExport(const DumpIndex& dump, TargetFolder& target, ConvertReport& report) : dump_(dump), target_(target), report_(report) {}
 
-  // Weights are no outputs, and inputs have a file of their own.
+  // Weights are not outputs, and inputs have a separate file.
   bool is_input(const StepValue& value) const { return op_of(dump_, dump_.rows()[value.row]).type == kInputType; }
 
   void write_results(std::span<const StepValues> steps, const std::string& runner, const std::string& file) {

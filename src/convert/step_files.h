@@ -15,7 +15,7 @@ namespace tensortap {
 // All of them report a record that they cannot write and go on, and write files as a whole or not at all.
 
 // NAME.safetensors for each step (values_by_step()), of at most about `part_bytes`: beyond that NAME-00001-of-00002.safetensors and so on
-// with NAME.safetensors.index.json. What the format has no type for is the next wider type.
+// with NAME.safetensors.index.json. Values of types that the format lacks become the next wider type.
 void export_safetensors(const DumpIndex& dump, uint64_t part_bytes, const ConvertProgress& progress, TargetFolder& target,
                         ConvertReport& report);
 

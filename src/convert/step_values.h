@@ -1,4 +1,4 @@
-// The tensors of a dump by step, each under a name of its own, for files that hold the tensors of one step.
+// The tensors of a dump by step, each under a unique name, for files that hold the tensors of one step.
 
 #ifndef TENSORTAP_CONVERT_STEP_VALUES_H_
 #define TENSORTAP_CONVERT_STEP_VALUES_H_
@@ -18,14 +18,14 @@ struct StepValue {
 };
 
 struct StepValues {
-  std::string name;  // of files: "step_3", "rank_1/step_3"; "weights" of what was recorded when the model was loaded
+  std::string name;  // of files: "step_3", "rank_1/step_3"; "weights" for records from when the model was loaded
   bool loaded = false;
   int64_t step = 0;
   std::vector<StepValue> values;
 };
 
-// The records that have values, in the order of the steps, what was loaded first. An output has the name of its value ("conv1.weight"),
-// where the op says one; other records are "OP:in0". Further calls in a step are "NAME#1", elements of lists "NAME[0]".
+// The records that have values, in the order of the steps, loaded ones first. An output has the name of its value ("conv1.weight"), if the
+// op has one; other records are "OP:in0". Further calls in a step are "NAME#1", elements of lists "NAME[0]".
 std::vector<StepValues> values_by_step(const DumpIndex& dump);
 
 }  // namespace tensortap

@@ -53,7 +53,7 @@ void TargetFolder::protect(const std::string& file) {
 
 void TargetFolder::remove_if_unused() {
   if (written_ > 0) return;
-  // A folder that somebody else put something into stays.
+  // A folder with files of another program stays.
   for (const std::string& folder : made_ | std::views::reverse) (void)::rmdir(folder.c_str());
 }
 

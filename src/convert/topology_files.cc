@@ -100,7 +100,7 @@ Result<std::map<std::string, OperationTypes>> read_operation_table(const std::st
   std::map<std::string, OperationTypes> operations;
   for (size_t i = 1; i < lines.size(); ++i) {
     const auto cells = cells_of(lines[i]);
-    // The real system leaves a line empty that a program for tables could take for a formula.
+    // The real system leaves a line empty that a spreadsheet could read as a formula.
     if (cells.size() == 1 && cells[0].empty()) continue;
     OperationTypes types;
     const bool whole = *std::ranges::max_element(columns) < cells.size() &&

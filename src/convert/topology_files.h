@@ -20,7 +20,7 @@ std::string operation_table_of(const std::string& topology_path);
 // for what is no such table, with the line.
 Result<std::map<std::string, OperationTypes>> read_operation_table(const std::string& path);
 
-// Writes the model of PATH.json (topology_model()) as PATH.onnx beside it; one that is there is replaced. Errors: kInvalidArgument for a
+// Writes the model of PATH.json (topology_model()) as PATH.onnx beside it, and replaces an existing file. Errors: kInvalidArgument for a
 // name without ".json"; as topology_model(), read_file() and write_file_atomically() have them. Nothing is written after an error.
 Status convert_topology(const std::string& path, int64_t level, const TypesOf& types);
 

@@ -38,8 +38,8 @@ class TracePackets {
   using Write = std::function<Status(std::string_view)>;
   explicit TracePackets(Write write) : write_(std::move(write)) {}
 
-  // Numbers of tracks, of their parents (0 = none), of processes and of threads are the caller's: unique, not 0. A track is there before
-  // its events. `unit` is that of struct CounterDescriptor: 0 none, 3 bytes.
+  // The caller numbers tracks, their parents (0 = none), processes and threads: unique, not 0. A track must exist before its events. `unit`
+  // is that of struct CounterDescriptor: 0 none, 3 bytes.
   Status add_process(uint64_t track, int32_t process, std::string_view name);
   Status add_thread(uint64_t track, int32_t process, int64_t thread, std::string_view name);
   Status add_track(uint64_t track, uint64_t parent, std::string_view name);

@@ -62,7 +62,7 @@ TEST(CompiledWalk, UninitialisedMemoryThatCompiledCodeGivesOutIsSeen) {
   const size_t left = dump.run_in_code("attention", {{{1, 1}, kFine}}, {2, 1}, kNan, kValueLeft);
   const size_t result = dump.run_in_code("mm", {{{2, 1}, kNan}}, {3, 1}, kNan);
   const auto given_out = find_nonfinite(dump).seen;
-  ASSERT_TRUE(given_out) << "nobody knows who reads the last output";
+  ASSERT_TRUE(given_out) << "the reader of the last output is unknown";
   EXPECT_THAT(chain_rows(*given_out), ElementsAre(result, left));
   const size_t seen = dump.record(dump.op("item", R"({"sees_value": true})"), SlotKind::kInput, 0, {7, 1}, kNan);
   const auto origin = find_nonfinite(dump).seen;
@@ -78,7 +78,7 @@ TEST(CompiledWalk, WhatAnOpOfCompiledCodeMadeItselfIsSeen) {
   dump.run_in_code("mm", {{{4, 1}, kNan}}, {5, 1}, kNan);
   dump.run(dump.op("rand_like"), {{{5, 1}, kNan}}, {6, 1}, kFine);
   const auto origin = find_nonfinite(dump).seen;
-  ASSERT_TRUE(origin) << "the output of log may be what the code gives out";
+  ASSERT_TRUE(origin) << "the output of log may be the result of the code";
   EXPECT_EQ(origin->chain.back().row, made);
 }
 

@@ -10,9 +10,9 @@
 
 namespace tensortap {
 
-// Of find_dead_outputs() those worth a look. Left out are integers, single numbers, what optimizers and loading make, what is there to
-// be zeros (zeros_like, a mask of equal numbers), copies and views, what an op made of zeros, and outputs that nothing reads beside
-// another one of the op that something reads. Where a dump does not show what the op read, the output stays.
+// Those of find_dead_outputs() that are worth a look. Leaves out integers, single numbers, outputs of optimizers and loading, outputs that
+// are meant to be zeros (zeros_like, a mask of equal numbers), copies and views, outputs that an op made of zeros, and outputs that nothing
+// reads if another output of the op is read. If a dump does not show the inputs of the op, the output stays.
 std::vector<DeadOutput> find_dead_makers(const DumpIndex& dump, const RecordLookup& lookup);
 
 }  // namespace tensortap

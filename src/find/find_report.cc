@@ -41,7 +41,7 @@ Json origin_list(const DumpIndex& dump, const std::vector<NonFiniteOrigin>& orig
   return list;
 }
 
-// How the values of the op to mend grew before, its own and those that it read.
+// How the values of the op to fix grew before: its outputs and its inputs.
 Json lead_of(const DumpIndex& dump, size_t row, const NonFiniteFindings& found) {
   std::vector<size_t> inputs;
   const auto add = [&](const NonFiniteOrigin& origin) {

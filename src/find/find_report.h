@@ -20,7 +20,7 @@ namespace tensortap {
 // In dumps that record which memory each tensor uses, or that know their whole graph, "seen" is the way back from the value that matters
 // most (see NonFiniteFindings), as one of the origins, and "first_nonfinite" is where it ends. Both are null when all NaN and Inf was
 // harmless; "harmless" counts such origins.
-// "lead" is the trend, of what the op made or of what it read, that the first non-finite value ended, if there was one.
+// "lead" is the trend, of the op's outputs or inputs, that the first non-finite value ended, if there was one.
 // When an incomplete dump lacks that record, "first_nonfinite" comes from its manifest (find/told_nonfinite.h).
 // "unwritten" lists inputs that ops read although nothing was written to their memory (find_unwritten_reads()), whatever values they held.
 // "unknown" counts records that have neither counts of all elements nor all data (count_unknown()), "not_looked_at" those in memory that
@@ -34,7 +34,7 @@ Json find_report(const DumpIndex& dump, size_t limit);
 // failure ended the program. The one rule for exit codes and summaries.
 bool has_finding(const Json& report);
 
-// Whether a report without a finding clears less than the program: whole kernels ran that nobody looked into.
+// Whether a report without a finding covers less than the program: whole kernels ran whose values were not looked at.
 bool is_partial(const Json& report);
 
 // {"source": text, "ops": [{"op", "type", "source", "originals"}]}: the ops that come from a source line, or the lines that the ops of that

@@ -164,7 +164,7 @@ TEST(NonFiniteOrigin, InputsOfTheEventGoBeforeProducers) {
   dump.all_rows[input].sequence = 3;
   const NonFiniteOrigin origin = trace_nonfinite(dump, 4);
   EXPECT_THAT(rows_of(origin), ElementsAre(4, 3, input));
-  EXPECT_EQ(origin.kind, OriginKind::kUnknown) << "mul's output was finite, sqrt's input was not: somebody wrote in between";
+  EXPECT_EQ(origin.kind, OriginKind::kUnknown) << "mul's output was finite, sqrt's input was not: another op wrote in between";
 }
 
 TEST(NonFiniteOrigin, BodiesOfAnOpAreLookedInto) {

@@ -21,8 +21,8 @@ struct GradientDepth {
   double last_rms = 0;
 };
 
-// Of the last step that has a backward pass. Nothing unless six modules or more with parameters have finite gradients there, and these fall
-// or rise steadily by two doublings or more a module. Linear in the records; from their statistics alone.
+// The gradients of the last step that has a backward pass. Nothing unless at least six modules with parameters have finite gradients there,
+// and these fall or rise steadily by at least two doublings a module. Linear in the records; from their statistics alone.
 std::optional<GradientDepth> gradient_depth(const DumpIndex& dump);
 
 }  // namespace tensortap

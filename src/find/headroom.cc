@@ -73,7 +73,7 @@ std::optional<double> finite_absmax(const DumpIndex& dump, size_t row) {
   return std::nullopt;
 }
 
-// What is known of a record's magnitudes, whatever they are held against.
+// The known magnitudes of a record, for any target type.
 struct Magnitudes {
   std::optional<double> absmax;  // of the finite values
   bool holds_inf = false;

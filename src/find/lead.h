@@ -11,8 +11,8 @@
 
 namespace tensortap {
 
-// Of the record in `row` in the steps before its own, or else, of the records in `inputs` that its op read, the one that changed most, its
-// own step included. Nothing when none of them did. Linear in the records.
+// The trend of the record in `row` in the steps before its step. Without one, the trend that changed most among the records in `inputs`
+// that its op read, the step of `row` included. Nothing when no record has a trend. Linear in the records.
 std::optional<Trend> lead_to(const DumpIndex& dump, size_t row, std::span<const size_t> inputs);
 
 }  // namespace tensortap

@@ -1,4 +1,4 @@
-// A dump whose records say which memory a tensor was in, and whose ops name no producers, for tests.
+// A dump for tests: its records name the memory of their tensors, and its ops name no producers.
 
 #ifndef TENSORTAP_FIND_MEMORY_DUMP_H_
 #define TENSORTAP_FIND_MEMORY_DUMP_H_

@@ -1,4 +1,4 @@
-// The way back through blocks of memory: dumps whose records say which memory a tensor was in, and whose ops name no producers.
+// The way back through blocks of memory, in dumps whose records name the memory of their tensors and whose ops name no producers.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -134,7 +134,7 @@ TEST(MemoryWalk, ALossOfABackwardPassIsSeenWithoutTheProgramReadingIt) {
   EXPECT_EQ(seen->chain.back().row, made);
 }
 
-// What the program reads is a boolean.
+// The program reads a boolean.
 TEST(MemoryWalk, AQuestionForNanIsSeenWhereItsAnswerIsRead) {
   MemoryDump dump;
   const OpId div = dump.op("div");
