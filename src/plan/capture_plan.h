@@ -60,8 +60,8 @@ class CapturePlan {
   std::unique_ptr<Compiled> compiled_;
 };
 
-// The plan in words, one sentence a line: what is captured, when and in which form, where it is written, what the defaults added, and
-// the limits with their effects. With decisions (from bind), explain_match() also reports which ops match, in numbers and the first names.
+// The plan in words, one sentence a line: the captured ops, when and in which form they are captured, the target, the additions of the
+// defaults, and the limits with their effects. With decisions (from bind), explain_match() also reports which ops match, in numbers and the first names.
 std::vector<std::string> explain(const CaptureSpec& spec);
 std::vector<std::string> explain_match(std::span<const OpInfo> ops, std::span<const OpDecision> decisions);
 
