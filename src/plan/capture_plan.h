@@ -61,7 +61,8 @@ class CapturePlan {
 };
 
 // The plan in words, one sentence a line: the captured ops, when and in which form they are captured, the target, the additions of the
-// defaults, and the limits with their effects. With decisions (from bind), explain_match() also reports which ops match, in numbers and the first names.
+// defaults, and the limits with their effects. With decisions (from bind), explain_match() also reports the matching ops, in numbers and
+// the first names.
 std::vector<std::string> explain(const CaptureSpec& spec);
 std::vector<std::string> explain_match(std::span<const OpInfo> ops, std::span<const OpDecision> decisions);
 
