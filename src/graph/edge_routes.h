@@ -17,9 +17,8 @@ class EdgeRoutes {
   EdgeRoutes(const GraphModel& model, const PlacedGroups& placed, std::vector<float>& points)
       : model_(model), placed_(placed), points_(points) {}
 
-  // Adds the line of an edge between two ops or the groups that show them, unless one group shows both; or of an op to itself. A line has
-  // few points: a way with very many bends, or between groups in very many groups, keeps only its ends. Returns whether the line leads
-  // upwards.
+  // Adds the line of an edge between two ops or the groups that show them, which must differ; or of an op to itself. A line has few
+  // points: a way with very many bends, or between groups in very many groups, keeps only its ends. Returns whether the line leads upwards.
   bool add(size_t op_edge);
 
  private:

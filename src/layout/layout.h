@@ -40,7 +40,7 @@ struct DumpInfo {
   std::string failure;    // what ended the program, if the dump is made from a crash file
   int64_t process = 0;    // number of the process whose dump it is, 0 = this one
   uint32_t threads = 0;   // of the runtime for one op, 0 = not known
-  bool kernels = false;   // whether ops of the level kernel differ from ops
+  bool kernels = false;   // whether ops of the level kernel are distinguished from ops
 };
 
 // A file of a dump that another program removed, replaced or cut while the dump was written.

@@ -19,7 +19,8 @@ using TargetParameters = std::vector<std::pair<std::string_view, std::string>>;
 // "/api/records?where=nan%20%3E%200"; skips parameters that are "".
 std::string page_target(std::string_view address, const TargetParameters& parameters);
 
-// The part of a tensor that the page shows first: the last two dimensions that have more than one element; element 0 of the others.
+// The part of a tensor that the page shows first: the last two dimensions, preferring those with more than one element; element 0 of the
+// others.
 struct ShownPart {
   std::string at;    // "0,:,:"
   std::string rows;  // "0:64"

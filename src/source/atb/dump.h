@@ -41,8 +41,8 @@ class Dump {
   bool selects_operation(std::span<const int64_t> ids, std::string_view type);
   bool selects_folder(std::string_view folder);
   bool selects_execution(uint64_t count);
-  // Whether to dump the parameters of the operation with this folder. The program passes the folder and the execution without asking about
-  // them first.
+  // Whether to dump the parameters of the operation with this folder. The program passes them without asking about the folder or the
+  // execution first.
   bool selects_parameters(std::string_view folder);
   void look_at_config();
 

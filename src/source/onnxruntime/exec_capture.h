@@ -28,7 +28,7 @@ struct DumpRequest {
   bool sends_weights = true;
 };
 
-// Thread-safe. Lives until the process ends and then closes its dumps. A child of fork() restarts without dumps.
+// Thread-safe. Lives until the process ends and then closes its dumps. A child of fork() gets a new one.
 class ExecCapture {
  public:
   // Null when this process was not started by `tensortap exec`, or when its request cannot be read, which one message reports.
