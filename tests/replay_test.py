@@ -163,7 +163,7 @@ def test_an_op_becomes_a_program_and_a_model_of_its_own(tmp_path: Path) -> None:
     assert "equal bit by bit" in done.stdout
     again = command("replay", dump, op, "--emit", program)
     assert again.code == 2
-    assert "is there already" in again.err
+    assert "already exists" in again.err
     arrays = dict(np.load(tmp_path / "repro.npz"))
     arrays["output_0"].ravel()[1] += 1
     np.savez(tmp_path / "repro.npz", **arrays)

@@ -17,8 +17,8 @@ inline bool holds_part(const RecordRow& row) {
   return (row.stats.valid & kStatSampled) != 0 && (row.stats.count == 0 || row.stats.count >= row.numel);
 }
 
-// Statistics with these bits (Stat): the record's own where it has them of all elements, or made from its data. What is sampled where there
-// is no data; nothing where neither is there.
+// Returns statistics with these bits (Stat). Uses the record's own statistics if they cover all elements, otherwise computes them from its
+// data. Without data, returns sampled statistics, or nothing if the record has none.
 std::optional<TensorStats> stats_with(const DumpIndex& dump, size_t row, uint32_t wanted);
 
 // What is known about NaN and Inf in a record.

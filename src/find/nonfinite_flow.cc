@@ -122,7 +122,7 @@ bool NonfiniteFlow::is_read_as_parameter(size_t row) const {
   return read_parameters_.contains({dump_.rows()[row].storage, dump_.rows()[row].version});
 }
 
-// What an optimizer writes is a parameter where sources do not say which memory parameters are in.
+// If the source does not report which memory holds parameters, everything that an optimizer writes counts as a parameter.
 void NonfiniteFlow::find_parameters(const std::vector<size_t>& order) {
   std::unordered_set<uint64_t> parameters;
   for (const RecordRow& record : dump_.rows()) {

@@ -50,9 +50,10 @@ class NonfiniteFlow {
   [[nodiscard]] const std::vector<Sighting>& sightings() const { return sightings_; }
   // All rows of NaN or Inf that a sighting's row came from, itself among them.
   void mark_sources(const Sighting& sighting, std::vector<bool>& marked) const;
-  // Whether gradients go to an optimizer, or to a check that may leave out its step: one that is not finite does no harm by itself then.
+  // Whether gradients go to an optimizer, or to a check that may skip the optimizer's step. A gradient that is not finite then does no harm
+  // by itself.
   [[nodiscard]] bool uses_gradients() const { return uses_gradients_; }
-  // Whether such a check is there.
+  // Whether the dump has such a check.
   [[nodiscard]] bool checks_gradients() const { return checks_gradients_; }
   // Whether the op behind an output only shows what it read, as a view does.
   [[nodiscard]] bool is_view(size_t output) const;

@@ -15,7 +15,7 @@
 namespace tensortap {
 namespace {
 
-constexpr size_t kMostWalked = 300'000;  // steps of all chains from what was seen; once they are used up, the rest is taken for harmful
+constexpr size_t kMostWalked = 300'000;  // steps over all chains; after that many, every further sighting counts as harmful
 constexpr size_t kMostSteps = 10'000;    // of a chain; hostile dumps may hold rings of ops
 
 class Origins {

@@ -25,10 +25,11 @@ struct NonFiniteRecord {
   bool index_known = false;
 };
 
-// The first in time order, nothing when no record holds any. What an op is about to write over counts for nothing. Linear in the records.
+// The first record with NaN or Inf in time order; nothing when there is none. Ignores memory that an op is about to overwrite. Linear in
+// the records.
 std::optional<NonFiniteRecord> first_nonfinite(const DumpIndex& dump, bool with_weights = true);
-// Records of floating numbers with neither counts of all their elements nor all data: whether they hold NaN or Inf is not known. Without
-// those of count_not_looked_at().
+// Counts the records of floating-point types that may hold NaN or Inf: the dump has neither counts over all their elements nor all their
+// data. Excludes those of count_not_looked_at().
 size_t count_unknown(const DumpIndex& dump);
 // Records whose elements were in memory that the capture could not read, such as a device's.
 size_t count_not_looked_at(const DumpIndex& dump);
@@ -40,7 +41,7 @@ enum class OriginKind : uint8_t {
   kGraphInput,     // they came in as an input of the graph
   kWeight,         // a weight contains them
   kUnknown,        // the walk ends here because records are missing
-  kIntended,       // infinities of an op that is there to make them, as a mask is, or of an infinite number among its arguments
+  kIntended,       // infinities that an op makes on purpose, such as a mask's, or that come from an infinite argument
   kUninitialised,  // the op worked on memory that nothing was written to
 };
 std::string_view origin_kind_name(OriginKind kind);  // "op", "graph input", "weight", "unknown", "intended", "uninitialised memory"
@@ -48,7 +49,7 @@ std::string_view origin_kind_name(OriginKind kind);  // "op", "graph input", "we
 // One op on the way back.
 struct OriginStep {
   size_t row = 0;                    // the record that holds NaN or Inf
-  std::vector<size_t> inputs;        // rows of what its op read, as far as they were captured
+  std::vector<size_t> inputs;        // rows of the captured inputs of its op
   std::vector<std::string> missing;  // values that its op read and that were not captured, in words
 };
 
@@ -82,8 +83,8 @@ struct NonFiniteFindings {
 // At most `limit` origins. Linear in the records.
 NonFiniteFindings find_nonfinite(const DumpIndex& dump, size_t limit = 100);
 
-// For each of these rows, whether it holds NaN or Inf that is neither harmless nor there on purpose, by the rule of find_nonfinite(): where
-// harm can not be judged, all that is not there on purpose. Linear in the records, beside the ways back from these rows.
+// For each of these rows, whether it holds NaN or Inf that is neither harmless nor intended, by the rule of find_nonfinite(). If harm
+// cannot be judged, all that is not intended counts. Linear in the records, plus the ways back from these rows.
 std::vector<bool> harmful_rows(const DumpIndex& dump, std::span<const size_t> rows);
 
 }  // namespace tensortap

@@ -1,4 +1,4 @@
-// What a record is to the model: a weight, a gradient, the output of an activation function.
+// The role of a record in the model: a weight, a gradient, the output of an activation function.
 
 #ifndef TENSORTAP_FIND_RECORD_ROLES_H_
 #define TENSORTAP_FIND_RECORD_ROLES_H_

@@ -22,8 +22,8 @@ class SeriesLevels {
   void finish();
   // The rms that a tenth of the series of a role exceed at first, as a logarithm to base 2; -Inf where none is known.
   [[nodiscard]] double usual(SeriesRole role) const { return usual_[static_cast<size_t>(role)]; }
-  // How many doublings the gradients have changed since the first steps: of the tenth that fell the least. Gradients that stay, such
-  // as that of a loss to itself, do not count. 0 where fewer than three series are known: none could tell whether the others fell, too.
+  // By how many doublings the gradients have changed since the first steps: the tenth of them that fell the least. Constant gradients, such
+  // as that of a loss to itself, do not count. 0 with fewer than three known series, which cannot show whether the others fell as well.
   [[nodiscard]] double gradient_change(int64_t step) const;
 
  private:

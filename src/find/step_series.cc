@@ -47,7 +47,7 @@ uint64_t identity_of(const RecordRow& record) {
   return hash | 1U;
 }
 
-// Of the calls of one step.
+// Sums over the calls of one step.
 struct Sums {
   double squares = 0;
   double elements = 0;  // that `squares` is of

@@ -27,7 +27,7 @@ struct SeriesEntry {
 
 SeriesEntry series_entry(const RecordRow& record, size_t row);
 
-// Of the rows that `wanted` says yes to; sorted. Those without an op, and memory that nothing was written to, are left out.
+// The entries of the rows that `wanted` accepts, sorted. Skips rows without an op, and memory that nothing was written to.
 std::vector<SeriesEntry> series_entries(const DumpIndex& dump, const std::function<bool(const RecordRow&)>& wanted);
 
 // The entries at the beginning of `entries` that are of one series.

@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Ops in a row, each of which reads what it is told to; statistics of one step.
+// A chain of ops, each with the given inputs; statistics of one step.
 struct ChainDump : VectorDumpIndex {
   OpId add_value(std::string type, std::vector<std::string> inputs, double min, double max) {
     OpInfo info;

@@ -136,7 +136,7 @@ std::optional<Trend> spike_of(std::span<const StepPoint> points, Measure measure
   return best;
 }
 
-// Of a state that the last steps are in: how many, and the trend without what is particular to it.
+// Makes the trend of a state in which the last `count` steps are, without the fields that only one kind of state has.
 Trend state(TrendKind kind, Measure measure, std::span<const StepPoint> points, size_t count) {
   Trend trend;
   trend.kind = kind;
@@ -178,8 +178,8 @@ std::optional<Trend> dead_of(std::span<const StepPoint> points, bool is_gradient
   return trend;
 }
 
-// What changed from step to step before; of a parameter that is trained, also what never changed. What is NaN from a step on is not meant:
-// all that reads it stays so, and find_report.h says where it began.
+// Finds content that changed from step to step before and then stopped. A trained parameter also counts if it never changed. NaN that stays
+// from a step on does not count: everything that reads it stays NaN as well, and find_report.h reports where it began.
 std::optional<Trend> frozen_of(std::span<const StepPoint> points, bool is_trained) {
   const uint64_t identity = points.back().identity;
   if (identity == 0 || points.back().nonfinite) return std::nullopt;
@@ -253,7 +253,8 @@ class Trends {
     levels_.finish();
   }
 
-  // What grows from next to nothing is no explosion until it is as large as other values. Where a training converges, all gradients fall.
+  // A value that grows from almost nothing explodes only when it is as large as other values. When a training converges, all gradients
+  // fall.
   [[nodiscard]] bool stands_out(const Trend& trend, SeriesRole role, std::span<const StepPoint> points) const {
     if (trend.kind == TrendKind::kExploding) {
       const double rms = last_finite_rms(points);
@@ -296,8 +297,8 @@ class Trends {
                                                    parameters_.contains({record.op, record.slot_index, record.storage}));
   }
   [[nodiscard]] bool is_weight(const RecordRow& record) const { return roles_.is_weight(record) || was_parameter(record); }
-  // What an op read is judged where its producer wrote it. A view shows memory that nothing may have been written to yet, and what was
-  // written is judged where it was computed.
+  // An op's input is judged where its producer wrote it. A view may show memory that nothing was written to yet; written values are judged
+  // where they were computed.
   [[nodiscard]] bool is_judged(const RecordRow& record) const {
     if (!is_floating(static_cast<DType>(record.dtype)) || record.numel == 0) return false;
     if (!has_outputs_ || was_parameter(record)) return true;

@@ -51,15 +51,15 @@ struct TrendReport {
   uint64_t series = 0;        // one for each (op, slot, phase, rank)
   uint64_t judged = 0;        // those with enough steps that have statistics
   uint64_t nonfinite = 0;     // of those, series that end with NaN or Inf
-  uint64_t harmless = 0;      // of these, series whose NaN or Inf does no harm or is there on purpose, by find_nonfinite()
+  uint64_t harmless = 0;      // of these, series whose NaN or Inf is harmless or intended, by find_nonfinite()
   std::vector<Trend> trends;  // by kind, the strongest first
   std::optional<GradientDepth> depth;
 };
 
-// `last`: only that many steps of the dump, the last ones; 0 = all. Linear in the records but for sorting them; keeps 32 bytes for each.
+// `last`: looks only at that many last steps of the dump; 0 = all. Linear in the records, except for sorting them; keeps 32 bytes for each.
 TrendReport find_trends(const DumpIndex& dump, uint64_t last = 0);
 
-// The rise or fall of a measure that the finite points end with, if there is one: of absmax, or else of rms; 8 times or more, steadily.
+// The rise or fall with which the finite points end, if there is one: of absmax, otherwise of rms; 8 times or more, steadily.
 std::optional<Trend> slope_of(const DumpIndex& dump, std::span<const StepPoint> points);
 
 }  // namespace tensortap

@@ -193,7 +193,7 @@ TEST(Trends, AGradientThatShrinksVanishes) {
   for (const char* other : {"loss", "last layer"}) dump.add_steps(dump.op(other), 0, 30, steady, backward);
   dump.add_steps(dump.op("backward"), 0, 30, shrink, backward);
   const TrendReport report = find_trends(dump);
-  ASSERT_EQ(report.trends.size(), 1U) << "what shrinks in the forward pass is no trouble";
+  ASSERT_EQ(report.trends.size(), 1U) << "a value that shrinks in the forward pass is no problem";
   EXPECT_EQ(report.trends[0].kind, TrendKind::kVanishing);
   EXPECT_NEAR(report.trends[0].slope, -0.5, 1e-12);
   EXPECT_FALSE(report.trends[0].steps_to_limit);
@@ -399,7 +399,7 @@ TEST(Trends, OfAMillionRecords) {
   EXPECT_NEAR(report.trends[0].slope, 0.125, 1e-12);
 }
 
-// B4: an op divides by what becomes small, until it is too small; from step 10 on what it makes grows as well, if it `grows`.
+// B4: an op divides by a value that shrinks until it is too small. With `grows`, the op's output also grows from step 10 on.
 struct LeadDump : SeriesDump {
   explicit LeadDump(bool grows) {
     OpInfo square;

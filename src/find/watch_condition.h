@@ -59,7 +59,7 @@ struct Watchpoint {
   std::vector<Value> values;    // in the order of the condition's parameters
   std::string activation = {};  // only ops of this type, as plain_type() writes it; "" = all of the target
 
-  // Of the parameter with this name; nothing when the watchpoint has none.
+  // The value of the parameter with this name; nothing when the watchpoint does not have it.
   [[nodiscard]] std::optional<double> value_of(std::string_view name) const;
   [[nodiscard]] bool looks_at(WatchQuantity quantity) const;
   // Whether it compares with the step before.

@@ -19,13 +19,13 @@ namespace {
 constexpr std::string_view kBetweenNames = "_To_";
 constexpr size_t kMostOthers = 20;
 
-// What a pseudo-op's records are looks at, and after which op.
+// The two ops behind a pseudo-op whose records are looks: the watcher, and the op that it ran after.
 struct Look {
   std::string watcher;
   OpId watched = kNoOp;
 };
 
-// Which ops of a dump are pseudo-ops for looks: by their attributes, or, in trees of other systems, by their names.
+// Finds the pseudo-ops for looks: by their attributes or, in trees of other systems, by their names.
 class Looks {
  public:
   explicit Looks(const DumpIndex& dump) : ops_(dump.ops()) {

@@ -47,10 +47,10 @@ struct WatchReport {
 // on it.
 WatchReport watch_diff(const DumpIndex& dump);
 
-// {"looks", "tensors", "unknown", "estimated", "overwritten": [...], "reused": [...], "reused_or_overwritten": [...]}. `overwritten` are
-// tensors that were still to be read, `reused` those that no op was still to read; about those in the last list the dump says nothing.
-// Each: {"record", "op", "type", "slot", "step", "writer", "last_equal", "others", "still_read", "bytes": [begin, end], "elements",
-// "index", "before", "after"}; what is not known is null.
+// {"looks", "tensors", "unknown", "estimated", "overwritten": [...], "reused": [...], "reused_or_overwritten": [...]}. `overwritten`: an op
+// was still to read the tensor. `reused`: no op was. `reused_or_overwritten`: the dump does not show which. Each entry: {"record", "op",
+// "type", "slot", "step", "writer", "last_equal", "others", "still_read", "bytes": [begin, end], "elements", "index", "before", "after"};
+// unknown values are null.
 Json watch_diff_json(const DumpIndex& dump, const WatchReport& report);
 
 }  // namespace tensortap

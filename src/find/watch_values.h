@@ -20,7 +20,8 @@ class WatchValues {
 
   // The WatchError bits for NaN and Inf; nothing when neither statistics nor data say it.
   std::optional<uint8_t> nonfinite();
-  // Of the record of a step before, `previous`, for kUpdateRatio. Nothing when it cannot be known. The tensor holds no NaN or Inf.
+  // The value of this quantity. `previous` is the record of a step before, for kUpdateRatio. Nothing when the value is unknown. The tensor
+  // must hold no NaN or Inf.
   std::optional<double> quantity(WatchQuantity quantity, const Watchpoint& watchpoint, std::optional<size_t> previous);
   // Whether every element is within atol + rtol * |before| of what it was.
   std::optional<bool> is_unchanged(const Watchpoint& watchpoint, size_t previous);

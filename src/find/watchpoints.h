@@ -18,7 +18,7 @@ struct WatchHit {
   uint32_t row = 0;
   uint8_t errors = 0;  // WatchError bits; not 0: the thresholds were not looked at
   struct Value {
-    std::optional<double> actual;  // nothing for what is no threshold, or was not looked at
+    std::optional<double> actual;  // nothing if the value is no threshold or was not looked at
     bool hit = false;
   };
   std::vector<Value> values;  // as the watchpoint's

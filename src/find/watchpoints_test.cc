@@ -75,7 +75,7 @@ TEST(Watchpoints, LookAtTheirTarget) {
   dump.add_values(2, 0, {5, 6});
   dump.add_values(0, 0, {7, 8}, SlotKind::kGradient);
   dump.add_values(0, 0, {9, 9}, SlotKind::kWeight);
-  EXPECT_THAT(rows_of(ask(dump, "tensor_too_large:max_gt=0").hits), ElementsAre(0, 2, 3, 4, 5)) << "what an op read is its producer's";
+  EXPECT_THAT(rows_of(ask(dump, "tensor_too_large:max_gt=0").hits), ElementsAre(0, 2, 3, 4, 5)) << "an op's input belongs to its producer";
   EXPECT_THAT(rows_of(ask(dump, "weight_too_large:max_gt=0").hits), ElementsAre(2, 5));
   EXPECT_THAT(rows_of(ask(dump, "gradient_too_large:max_gt=0").hits), ElementsAre(3, 4));
   EXPECT_THAT(rows_of(ask(dump, "activation_range:max_min_lt=99").hits), ElementsAre(0));

@@ -25,7 +25,7 @@ inline std::string node_words(const GraphDrawing& drawing, size_t node) {
                 box.width, "x", box.height, ")");
 }
 
-// Every op is there once, by itself or within one closed group that says how many it hides.
+// Every op must appear once, by itself or within one closed group, which shows how many ops it hides.
 inline std::string problem_with_nodes(const GraphModel& model, const GraphDrawing& drawing) {
   std::set<OpId> seen;
   uint64_t hidden = 0;
@@ -35,7 +35,7 @@ inline std::string problem_with_nodes(const GraphModel& model, const GraphDrawin
     if (box.parent >= 0 && !drawing.nodes[static_cast<size_t>(box.parent)].is_open)
       return node_words(drawing, node) + " is in a closed group";
     if (box.is_group && !box.is_open) hidden += box.ops;
-    if (!box.is_group && !seen.insert(box.op).second) return node_words(drawing, node) + " is there twice";
+    if (!box.is_group && !seen.insert(box.op).second) return node_words(drawing, node) + " appears twice";
     if (!std::isfinite(box.x) || !std::isfinite(box.y) || box.width <= 0 || box.height <= 0)
       return node_words(drawing, node) + " has no size";
   }

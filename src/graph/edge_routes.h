@@ -17,8 +17,8 @@ class EdgeRoutes {
   EdgeRoutes(const GraphModel& model, const PlacedGroups& placed, std::vector<float>& points)
       : model_(model), placed_(placed), points_(points) {}
 
-  // Adds the line of an edge between two ops, or between what shows them, which is not the same; or of an op to itself. A line takes few
-  // points: of ways with very many bends, and of groups within very many groups, only the ends. Returns whether it leads upwards.
+  // Adds the line of an edge between two ops or the groups that show them, which must differ; or of an op to itself. A line has few
+  // points: a way with very many bends, or between groups in very many groups, keeps only its ends. Returns whether the line leads upwards.
   bool add(size_t op_edge);
 
  private:

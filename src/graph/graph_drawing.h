@@ -1,4 +1,4 @@
-// GraphDrawing: what is drawn of a dump's graph when some of its groups are open: boxes and lines with their places.
+// GraphDrawing: the drawing of a dump's graph with some of its groups open, as boxes and lines with their places.
 
 #ifndef TENSORTAP_GRAPH_GRAPH_DRAWING_H_
 #define TENSORTAP_GRAPH_GRAPH_DRAWING_H_
@@ -12,7 +12,7 @@
 
 namespace tensortap {
 
-inline constexpr uint32_t kAutoNodes = 300;  // about how many nodes are to be seen when nobody chose what is open
+inline constexpr uint32_t kAutoNodes = 300;  // about how many nodes are visible when the user has not opened any group
 
 struct GraphRequest {
   enum class Open : uint8_t {

@@ -92,7 +92,7 @@ RC_GTEST_PROP(GraphDrawingTest, WhatIsOpenedStaysWhereItWas, ()) {
     RC_ASSERT(is != nullptr);
     const bool is_right = left(was) > left(chosen) && top(was) < top(chosen) + chosen.height;
     const bool is_below = top(was) > top(chosen);
-    // Nothing moves to the left or up; what is neither to the right of what is opened nor below it does not move at all.
+    // Nothing moves to the left or up; nodes neither to the right of the opened node nor below it do not move at all.
     RC_ASSERT(left(*is) >= left(was));
     RC_ASSERT(top(*is) >= top(was));
     if (!is_right && !is_below) RC_ASSERT(left(*is) == left(was));
@@ -246,7 +246,7 @@ TEST(GraphDrawingTest, AHundredThousandOps) {
   for (OpId id = 0; id < 100'000; ++id) {
     dump.op(concat("/layer", id / 1000, "/block", id / 100 % 10, "/op", id));
     if (id > 0) dump.reads(id, id - 1);
-    if (id > 0) dump.reads(id, 0);  // as long an edge as there can be
+    if (id > 0) dump.reads(id, 0);  // the longest possible edge
     if (id > 17) dump.reads(id, id - 17);
   }
   const GraphModel model(dump);

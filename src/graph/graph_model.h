@@ -23,10 +23,10 @@ namespace tensortap {
 // Made once for a dump, in time linear in its ops, their inputs and its records. Borrows the dump, which must outlive it. Immutable;
 // thread-safe.
 //
-// Groups are the scopes of modules ("Net.layer1.conv"), of names ("/encoder/layer.0/attention") and of nested graphs ("If_0/then_branch");
-// what a backward pass ran is in a group of its own. An op that a nested graph belongs to is in the group of that graph. Weights, and ops
-// that say nothing about where they belong, are in the innermost group that holds all their readers, or neighbours. A group that holds one
-// group and nothing else is one with it.
+// Groups are the scopes of modules ("Net.layer1.conv"), of names ("/encoder/layer.0/attention") and of nested graphs ("If_0/then_branch").
+// The ops of a backward pass are in a separate group. An op that owns a nested graph is in the group of that graph. Weights, and ops that
+// do not record where they belong, are in the innermost group that holds all their readers, or neighbours. A group whose only content is
+// another group merges with it.
 class GraphModel {
  public:
   explicit GraphModel(const DumpIndex& dump);

@@ -23,7 +23,7 @@ class GroupTree {
   [[nodiscard]] uint32_t parent(uint32_t group) const { return nodes_[group].parent; }
   [[nodiscard]] uint32_t depth(uint32_t group) const { return nodes_[group].depth; }
 
-  // `group` or what it is in, at `depth`, which is not more than its own. Logarithmic.
+  // Returns `group` or its ancestor at `depth`, which must not exceed the group's own depth. Logarithmic.
   [[nodiscard]] uint32_t ancestor(uint32_t group, uint32_t depth) const {
     while (nodes_[group].depth > depth) group = nodes_[nodes_[group].jump].depth >= depth ? nodes_[group].jump : nodes_[group].parent;
     return group;

@@ -24,9 +24,9 @@ struct UnitEdge {
 // nothing leads to, in order. `edges` are sorted by `from`. Linear.
 void mark_back_edges(uint32_t units, std::span<UnitEdge> edges);
 
-// The layer of each unit, from 0 without gaps: as far up as what it reads allows, but units that more is read of than they read as far down
-// as their readers allow. Every edge leads from a layer to a lower one, back edges the other way. Units without edges are spread over the
-// layers in order. Linear.
+// The layer of each unit, from 0 without gaps. A unit is as far up as the units that it reads allow; one that has more readers than inputs
+// is as far down as its readers allow. Every edge leads from a layer to a lower one, back edges the other way. Units without edges are
+// spread over the layers in order. Linear.
 std::vector<uint32_t> layers_of(uint32_t units, std::span<const UnitEdge> edges);
 
 }  // namespace tensortap

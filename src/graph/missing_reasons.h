@@ -1,4 +1,4 @@
-// Why ops of a dump have no records, as far as its manifest says so.
+// Why ops of a dump have no records, as far as its manifest tells.
 
 #ifndef TENSORTAP_GRAPH_MISSING_REASONS_H_
 #define TENSORTAP_GRAPH_MISSING_REASONS_H_

@@ -17,10 +17,10 @@ struct ModelEdge {
   friend bool operator==(const ModelEdge&, const ModelEdge&) = default;
 };
 
-// One edge for each pair of ops, by `from` and then `to`; an op that reads what it made itself has an edge to itself. Edges come from the
-// producers that the ops name and from the names of their values. Ops that name none (PyTorch's) have those of the memory that their
-// records were in, in their first execution; what they read in later ones counts, too, unless an update made it: that belongs to the next
-// step. What a nested graph returns is read by the op that the graph belongs to. Linear in ops, their inputs, and records.
+// One edge for each pair of ops, by `from` and then `to`; an op that reads its own output has an edge to itself. Edges come from the
+// producers that the ops name and from the names of their values. Ops that name no producers (PyTorch's) get edges from the memory of their
+// records in their first execution. What they read in later executions also counts, unless an update made it: that belongs to the next
+// step. An op that owns a nested graph reads the values that the graph returns. Linear in ops, their inputs, and records.
 std::vector<ModelEdge> model_edges(const DumpIndex& dump);
 
 }  // namespace tensortap

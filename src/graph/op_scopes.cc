@@ -26,7 +26,7 @@ std::string_view name_within(std::string_view name, std::string_view scope) {
   return last == std::string_view::npos || last + 1 == scope.size() ? name : scope.substr(last + 1);
 }
 
-// Of the name of an op or a node; with `whole` all of the name is the scope.
+// The scope in the name of an op or a node; with `whole`, the scope is the whole name.
 OpScope scope_of_name(std::string_view name, bool whole) {
   std::string_view path = first_name(name);
   while (!path.empty() && path.back() == '/') path.remove_suffix(1);

@@ -13,13 +13,13 @@ constexpr float kCharacter = 7;  // of the page's font
 constexpr float kPadding = 24;
 constexpr float kNarrowest = 64;
 constexpr float kWidest = 240;         // longer names are cut by the page
-constexpr float kWidestPseudoOp = 96;  // weights stand beside each other, and there are many
+constexpr float kWidestPseudoOp = 96;  // weights are drawn beside each other, and there are many
 constexpr float kOpHeight = 28;
 constexpr float kGroupHeight = 44;
 constexpr float kMargin = 16;  // between the box of an open group and its contents
 constexpr float kTitle = 24;   // above them
 
-// Of the first characters: names of untrusted files may be very long.
+// Measures only the first characters: names from untrusted files may be very long.
 float text_width(std::string_view text) {
   const std::string_view beginning = text.substr(0, 256);
   const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; };

@@ -33,12 +33,12 @@ class PlacedGroups {
   [[nodiscard]] BoxSize size() const { return size_; }
   // What shows an op: itself, or the closed group that hides it.
   [[nodiscard]] UnitId shown(OpId op) const;
-  // Of a unit of an open group, and of every open group but the root, of which it is the whole.
+  // The box of a unit in an open group. For an open group other than the root, the box of the whole group.
   [[nodiscard]] Box box(UnitId unit) const;
   // The group in which a unit is directly.
   [[nodiscard]] uint32_t group_of(UnitId unit) const;
 
-  // Of an open group: its contents, and where they begin.
+  // The contents of an open group, and where they begin.
   struct Contents {
     const PlacedGroup* group;
     float left;

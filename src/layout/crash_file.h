@@ -62,11 +62,11 @@ class CrashFile {
   [[nodiscard]] const Op* crashed() const;
   // "SIGSEGV (invalid address 0x10) in op "conv_1""
   [[nodiscard]] std::string text() const;
-  // What the session was (layout/crash_session.h); "" of older versions.
+  // Describes the session (layout/crash_session.h); "" in files of older versions.
   [[nodiscard]] std::string_view session() const { return session_; }
   [[nodiscard]] std::string layout() const;
   [[nodiscard]] int64_t time_us() const { return time_us_; }  // since 1970, 0 = not known
-  // Whether the program that wrote it is there still: it may live through the signal.
+  // Whether the program that wrote the file still runs: it may survive the signal.
   [[nodiscard]] bool is_of_living_process() const;
   // Puts "crash", "complete", "failed_op" and "failed_ops" into a manifest, where they are missing.
   void add_to_manifest(Json& manifest) const;

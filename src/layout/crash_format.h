@@ -73,7 +73,7 @@ struct CrashOpPlace {
 };
 static_assert(sizeof(CrashOpPlace) == 24);
 
-// What the session was, so that its layout can be written; JSON follows: "layout", "spec" (as spec_to_json() has it), and the members of a
+// Describes the session, so that its layout can be written. JSON follows: "layout", "spec" (as spec_to_json() has it), and the members of a
 // DumpInfo.
 struct CrashSession {
   int64_t time_us = 0;  // of the crash, since 1970

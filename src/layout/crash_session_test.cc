@@ -1,4 +1,4 @@
-// What a session tells of itself in a crash file, read back, and hostile.
+// Reads back a session's description of itself from a crash file, hostile ones included.
 
 #include "layout/crash_session.h"
 

@@ -11,9 +11,9 @@
 
 namespace tensortap {
 
-// The dump with the tensors of the crash files in `folder` behind its own records, as inputs of an op that failed or of the ring, with
-// "crash" in its manifest, and with what happened among its problems; `advice` follows the name of the file there. The dump itself where
-// there are none of its layout.
+// Returns the dump with the tensors of the crash files in `folder` after its own records, as inputs of an op that failed or of the ring.
+// Its manifest has "crash", and its problems report what happened; `advice` follows the name of the file there. Returns the dump itself if
+// the folder has no crash files of its layout.
 std::unique_ptr<DumpIndex> with_crashes(std::unique_ptr<DumpIndex> dump, const std::string& folder, std::string_view advice = {});
 
 }  // namespace tensortap

@@ -11,10 +11,10 @@
 
 namespace tensortap {
 
-// What a layout takes before it writes, and gives back when it did not. Thread-safe.
+// The bytes that a layout reserves before it writes, and releases if it did not write. Thread-safe.
 class DumpRoom {
  public:
-  // `most` 0 = no limit. `kept` bytes are for what every dump has, run.json above all.
+  // `most` 0 = no limit. `kept` bytes are reserved for what every dump has, run.json above all.
   explicit DumpRoom(uint64_t most, uint64_t kept = kOfEveryDump) : limited_(most != 0), left_(most > kept ? most - kept : 0) {}
 
   [[nodiscard]] bool limited() const { return limited_; }

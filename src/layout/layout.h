@@ -36,11 +36,11 @@ struct DumpInfo {
   uint32_t model_id = 0;  // from 1, 0 = unknown
   int32_t device = 0;
   std::string timestamp;  // YYYYmmddHHMMSS at which capture was asked for
-  uint64_t time_us = 0;   // since 1970, from which what is written is dated; 0 = it happens now
-  std::string failure;    // what ended the program, of a dump that is made of what a crash left
+  uint64_t time_us = 0;   // since 1970, the date of everything that is written; 0 = now
+  std::string failure;    // what ended the program, if the dump is made from a crash file
   int64_t process = 0;    // number of the process whose dump it is, 0 = this one
   uint32_t threads = 0;   // of the runtime for one op, 0 = not known
-  bool kernels = false;   // whether ops of the level kernel are told apart from ops
+  bool kernels = false;   // whether ops of the level kernel are distinguished from ops
 };
 
 // A file of a dump that another program removed, replaced or cut while the dump was written.
@@ -72,15 +72,15 @@ class LayoutWriter {
   // execution.
   virtual void pass_over_ops(uint32_t /*count*/) {}
 
-  // What the plan decided for an op that was added, before any record of it, and again when the plan is replaced
-  // (Layout::takes_plan_changes): a layout that stores an op's inputs under its own name takes them from the records of their producers
-  // (OpInfo::inputs), which are captured for it. Under the session's registration lock.
+  // The plan's decision for an added op. Called before any record of the op, and again when the plan is replaced
+  // (Layout::takes_plan_changes). A layout that stores an op's inputs under the op's own name takes them from the records of their
+  // producers (OpInfo::inputs), which are captured for it. Called under the session's registration lock.
   virtual void op_decided(OpId /*id*/, const OpDecision& /*decision*/) {}
 
-  // Whether end_step() is wanted. True only for layouts that take all records from one thread.
+  // Whether the session should call end_step(). True only for layouts that take all records from one thread.
   [[nodiscard]] virtual bool follows_steps() const { return false; }
 
-  // No record of this step of this run comes any more, but those that were lost. In order with the records, on their thread.
+  // No more records of this step of this run will come, except lost ones. In order with the records, on their thread.
   virtual Status end_step(int64_t /*step*/, uint64_t /*run*/) { return {}; }
 
   // Whether op_ran() is wanted. True only for layouts that take all records from one thread.
@@ -100,8 +100,8 @@ class LayoutWriter {
   // Step 0 of a run that is not captured is over: what end_step() says of others. In order with the records, on their thread.
   virtual Status round_passed(int64_t /*step*/, uint64_t /*run*/) { return {}; }
 
-  // Whether names contain an op's place in the order of first execution: an op that first runs in a step that is not captured has a place,
-  // too, so that a name means the same op whatever is captured.
+  // Whether names contain an op's place in the order of first execution. An op that first runs in a step that is not captured also counts,
+  // so that a name means the same op whatever is captured.
   [[nodiscard]] virtual bool numbers_ops() const { return false; }
 
   // Whether add_record() may be called from any thread at once for records without data. True lets the session skip the
@@ -112,29 +112,29 @@ class LayoutWriter {
   [[nodiscard]] virtual bool wants_values() const { return false; }
 
   // Adds one record. `data` is null for statistics only, otherwise packed, contiguous, and borrowed for the call. `histogram` may be null.
-  // Records with data come from one thread at a time. A layout that would overwrite an earlier record's file keeps the
-  // earlier one and returns kUnsupported; the session counts it as a collision. After kIo or kExhausted the layout is still usable:
-  // nothing of the failed record is left behind, and the next one may be tried. So it is after what DumpRoom::is_no_room() knows: the
-  // record does not fit into "max_bytes".
-  // On success `row` holds what the layout filled in (data_offset, member, committed). `committed` is 0 where the dump has no place for the
-  // record, also after kUnsupported; it is 1 after kUnsupported when the record's statistics are in the dump and its values are not.
+  // Records with data come from one thread at a time. A layout that would overwrite an earlier record's file keeps the earlier one and
+  // returns kUnsupported; the session counts it as a collision. After kIo or kExhausted the layout is still usable: nothing of the failed
+  // record is left behind, and the next one may be tried. The same holds after an error that DumpRoom::is_no_room() recognises: the record
+  // does not fit into "max_bytes".
+  // On success the layout has filled in `row` (data_offset, member, committed). `committed` is 0 if the dump cannot store the record, also
+  // after kUnsupported. It is 1 after kUnsupported if the dump contains the record's statistics but not its values.
   virtual Status add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* histogram) = 0;
 
-  // Keeps a record's sketch, before the record itself; `row.sketch` says that it is there. Any thread at any time. Errors: kUnsupported
-  // where a layout has no place for sketches (Keeps::sketches), kIo, kExhausted, no room in "max_bytes".
+  // Keeps a record's sketch, before the record itself; `row.sketch` says that it exists. Any thread at any time. Errors: kUnsupported if a
+  // layout cannot store sketches (Keeps::sketches), kIo, kExhausted, no room in "max_bytes".
   virtual Status add_sketch(const RecordRow& /*row*/, const TensorSketch& /*sketch*/) {
-    return unsupported("this layout has no place for sketches");
+    return unsupported("this layout cannot store sketches");
   }
 
-  // What was lost since the last call: of an op whose file holds several, or of rows that are written together. Their failure is that of
-  // the call that told one. On the thread of add_record() with data.
+  // Returns the records lost since the last call: of an op whose file holds several, or of rows that are written together. The call that
+  // reported one of them reported the failure of all. On the thread of add_record() with data.
   virtual LostRecords take_lost() { return {}; }
 
-  // Whether several records may share one record's data. False: each is added with data of its own.
+  // Whether several records may share one record's data. False: each is added with a separate copy.
   [[nodiscard]] virtual bool takes_references() const { return false; }
 
-  // Adds a record whose elements are those of an earlier one, of which `row` holds the DataPlace. Any thread at any time. Only where
-  // takes_references() says so.
+  // Adds a record with the same elements as an earlier one, whose DataPlace is in `row`. Any thread at any time. Only if
+  // takes_references().
   virtual Status add_reference(RecordRow& /*row*/, const ExponentHistogram* /*histogram*/) {
     return unsupported("this layout keeps the data of every record by itself");
   }
@@ -160,10 +160,10 @@ class LayoutWriter {
   // thread at any time.
   virtual void count_lost(uint64_t /*records*/) {}
 
-  // Writes a file that is no tensor, `path` below the folder of the dump: whole, unless one is there; with `append` behind what is there.
-  // Any thread at any time. Errors: kInvalidArgument for a path that leads elsewhere; kIo, kExhausted.
+  // Writes a file that is no tensor to `path` below the folder of the dump. Writes it whole, unless it already exists; with `append`, adds
+  // to the end of the existing file. Any thread at any time. Errors: kInvalidArgument for a path that leads elsewhere; kIo, kExhausted.
   virtual Status add_document(std::string_view /*path*/, std::string_view /*content*/, bool /*append*/) {
-    return unsupported("this layout has no place for files of the runtime's own");
+    return unsupported("this layout cannot store files of the runtime");
   }
 
   // Keeps serialised values of attributes, to which the attributes of ops refer as {"ref": [offset, size]} (docs/layouts/tap.md). Before
@@ -173,8 +173,8 @@ class LayoutWriter {
   // Writes what was buffered, so that a reader sees it.
   virtual Status flush() = 0;
 
-  // What the files of the dump call an op that was added: DumpIndex::file_name_of() of its reader. Several where its files are of several
-  // kinds; none where the layout keeps the op's own name.
+  // The names of an added op in the files of the dump: DumpIndex::file_name_of() of its reader. Several if it has files of several kinds;
+  // none if the layout keeps the op's own name.
   [[nodiscard]] virtual std::vector<std::string> file_names_of(OpId /*op*/) { return {}; }
 
   // Ends all files but the manifest, and returns those that another program changed. At most once, after the last record and before
@@ -191,7 +191,7 @@ class LayoutWriter {
   LayoutWriter() = default;
 };
 
-// What mending a dump found and did (or would do).
+// What repairing a dump found and did (or would do).
 struct RepairReport {
   bool healthy = false;  // nothing is wrong and nothing was touched
   uint64_t records_kept = 0;
@@ -217,7 +217,7 @@ struct LayoutOption {
   Status (*check)(std::string_view value) = nullptr;
 };
 
-// The members of Extras that ask for files of their own. A layout lists those that it writes.
+// The members of Extras that ask for separate files. A layout lists those that it writes.
 enum class ExtraFile : uint8_t { kGraphs = 1, kExecutionOrder = 2, kAttributes = 4, kConstants = 8, kTopology = 16 };
 
 constexpr uint8_t extra_files(std::initializer_list<ExtraFile> files) {
@@ -226,9 +226,10 @@ constexpr uint8_t extra_files(std::initializer_list<ExtraFile> files) {
   return set;
 }
 
-// What comes back when a dump is read. The tree of another system keeps what that system keeps.
+// The parts of a dump that a reader gets back. The tree of another system keeps only what that system keeps.
 struct Keeps {
-  // Whether a tensor of this type has its data; null: of every type but strings. Others are refused, or come back as a wider type.
+  // Whether a tensor of this type keeps its data; null: of every type except strings. Other types are rejected, or come back as a wider
+  // type.
   bool (*dtype)(DType dtype) = nullptr;
   bool empty_tensors = true;   // tensors without elements
   bool scalars = true;         // tensors without dimensions as such; false: as vectors of one element
@@ -237,7 +238,7 @@ struct Keeps {
   bool histogram = true;
   bool sketches = false;
   bool names = true;    // of ops, whatever characters they have
-  bool threads = true;  // and how often an op had run, each record of its own
+  bool threads = true;  // and, for each record, how often its op had run
 };
 
 // One row of the registry: plain functions, so that the table is constant data.
@@ -254,8 +255,8 @@ struct Layout {
   Result<RepairReport> (*repair)(const std::string& folder, bool dry_run);
   // Whether it writes into a folder that may hold earlier dumps or those of other ranks, in folders and under names that do not clash.
   bool shares_folder = false;
-  // Whether what a crash left becomes files of the tree (layout/settle_crash.h). False: it stays as it is, and open() adds it to the
-  // records.
+  // Whether crash files become files of the tree (layout/settle_crash.h). False: they stay as they are, and open() adds their tensors to
+  // the records.
   bool settles_crashes = false;
   // Everything in CaptureSpec that only some layouts understand. check_target() of the registry refuses the rest.
   std::span<const LayoutOption> options = {};
@@ -263,9 +264,9 @@ struct Layout {
   bool has_profiles = false;  // whether CaptureSpec::profile chooses between releases
   Keeps keeps = {};
   bool takes_plan_changes = false;  // whether a dump can go on under another plan (CaptureSession::replace_plan)
-  bool keeps_arguments = false;     // whether what calls were given beside tensors has a file (docs/layouts/tap.md, calls.jsonl)
-  bool tells_calls_apart = false;   // whether a call is an op of its own (TENSORTAP_IDENTITY_CALL)
-  bool copies_inputs = false;       // whether a converted dump gets what ops read from the records of those that made it
+  bool keeps_arguments = false;     // whether a file holds the arguments of calls other than tensors (docs/layouts/tap.md, calls.jsonl)
+  bool tells_calls_apart = false;   // whether each call is a separate op (TENSORTAP_IDENTITY_CALL)
+  bool copies_inputs = false;       // whether a converted dump takes an op's inputs from the records of their producers
 };
 
 }  // namespace tensortap

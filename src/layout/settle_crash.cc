@@ -62,7 +62,7 @@ class CrashSettlement {
       const auto id = static_cast<OpId>(names_.size());
       numbers_[op->op] = id;
       names_.push_back(op->name);
-      // What it cannot write beside its files is of no record.
+      // A failure to write files beside the tensors concerns no record.
       [[maybe_unused]] const Status status = writer_.add_op(id, info);
       OpDecision decision;
       decision.wanted = decision.inputs = decision.outputs = true;
@@ -118,11 +118,11 @@ SettledCrash foreseen(const CrashFile& crash) {
   return settled;
 }
 
-// What a crash leaves are tensors, and the graph is not known to it.
+// A crash leaves tensors and does not know the graph.
 CaptureSpec spec_of_tree(CaptureSpec spec) {
   if (spec.payload == Payload::kStatistics) spec.payload = Payload::kFull;
   if (spec.payload == Payload::kDescription) spec.payload = Payload::kTensor;
-  // What ended the program is worth more than a limit.
+  // The cause of a crash is worth more than a limit.
   spec.limits.max_bytes = 0;
   spec.extras.graphs = spec.extras.execution_order = spec.extras.constants = false;
   return spec;
@@ -141,7 +141,7 @@ Json manifest_of(const CrashFile& crash, const CrashSessionContent& session) {
 
 Result<SettledCrash> settle_crash(const std::string& path, const Layout& layout, bool dry_run) {
   TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<CrashFile> crash, CrashFile::read(path));
-  if (crash->is_of_living_process()) return unsupported(concat(path, ": the program that it is of is there still"));
+  if (crash->is_of_living_process()) return unsupported(concat(path, ": the program that wrote it is still running"));
   if (crash->session().empty()) return unsupported(concat(path, ": its version does not describe the session"));
   Result<CrashSessionContent> session = parse_crash_session(crash->session());
   if (!session.ok()) return session.status().with_context(path);

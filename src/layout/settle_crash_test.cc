@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// What writers were told, in order.
+// The calls that writers received, in order.
 std::vector<std::string>& told() {
   static std::vector<std::string> calls;
   return calls;
@@ -143,7 +143,7 @@ TEST_F(SettleCrash, TellsTheWriterWhatASessionWouldHave) {
   EXPECT_THAT(told(), ElementsAre("create at 1234 for " + what, "pass over 2", "op 0 d", "pass over 1", "op 1 g", "record 0 1 max 1",
                                   "record 1 2 max 2", "end 7 0", "finish {\"layout\":\"told\""));
   EXPECT_EQ(settled->tensors, 2U);
-  EXPECT_EQ(settled->lost, 1U) << "of an op that the file does not tell of";
+  EXPECT_EQ(settled->lost, 1U) << "of an op that the file does not describe";
   EXPECT_FALSE(path_exists(path_));
 }
 
@@ -151,7 +151,7 @@ TEST_F(SettleCrash, LeavesTheFileOfAProgramThatIsThere) {
   write(static_cast<uint32_t>(getpid()));
   const auto settled = settle_crash(path_, kTold, false);
   EXPECT_EQ(settled.status().code(), StatusCode::kUnsupported);
-  EXPECT_THAT(settled.status().message(), HasSubstr("is there still"));
+  EXPECT_THAT(settled.status().message(), HasSubstr("is still running"));
   EXPECT_THAT(told(), IsEmpty());
   EXPECT_TRUE(path_exists(path_));
 }

@@ -26,10 +26,10 @@ void add_slot(std::vector<uint32_t>& slots, uint32_t slot) {
   if (!has_slot(slots, slot)) slots.push_back(slot);
 }
 
-// Selectors that name an op or its kind outright, and so pick weights and graph inputs even when these are not captured by themselves.
+// Selectors that name an op or its type outright. They pick weights and graph inputs even when these are not captured by themselves.
 bool is_outright(Kind kind) { return kind == Kind::kName || kind == Kind::kType; }
 
-// Who makes a value: for inputs whose producer the source did not say.
+// The makers of values, for inputs whose producer the source did not report.
 class ValueMakers {
  public:
   explicit ValueMakers(std::span<const OpInfo> ops) : ops_(ops) {}
@@ -191,7 +191,7 @@ CapturePlan::Compiled::Decided CapturePlan::Compiled::decide(const OpInfo& op, s
   decided.excluded = is_excluded(selected, decision);
   if (!is_of_kind(op)) return decided;
   decision.watcher = is_watcher(selected);
-  // Of an exception only what failed is kept, except for the ops that a ring remembers.
+  // The trigger "exception" keeps only what failed, except for the ops that a ring remembers.
   const bool failed_only = spec.trigger == Trigger::kException && spec.limits.ring_ops == 0;
   if (!included || decided.excluded || failed_only) return decided;
   const bool pseudo = is_pseudo_op(op);

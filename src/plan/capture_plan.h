@@ -19,7 +19,7 @@ namespace tensortap {
 
 class WhereExpression;
 
-// What the plan is to run in, as far as it limits what can be asked.
+// The environment in which the plan will run, as far as it limits what a spec can ask for.
 struct PlanEnvironment {
   std::vector<std::string> layouts;  // that can be written; empty = not checked
   bool before_moment = true;         // whether the source also looks at tensors before an op
@@ -60,8 +60,9 @@ class CapturePlan {
   std::unique_ptr<Compiled> compiled_;
 };
 
-// The plan in words, one sentence a line: what is captured, when, in which form, where it goes, what defaults added, limits and what
-// happens at them. With decisions (from bind) also which ops match, in numbers and the first names.
+// The plan in words, one sentence a line: the captured ops, when and in which form they are captured, the target, the additions of the
+// defaults, and the limits with their effects. With decisions (from bind), explain_match() also reports the matching ops, in numbers and
+// the first names.
 std::vector<std::string> explain(const CaptureSpec& spec);
 std::vector<std::string> explain_match(std::span<const OpInfo> ops, std::span<const OpDecision> decisions);
 

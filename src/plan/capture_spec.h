@@ -24,9 +24,9 @@ class StepSet {
   // that is wrong.
   static Result<StepSet> parse(std::string_view text, char separator = 0);
   static StepSet all();
-  // Asks for a step that never comes: what to use where a config may ask for nothing. Not empty, which is taken for a mistake.
+  // A set with a step that never comes, for configs that may ask for nothing. An empty set would count as a mistake.
   static StepSet never();
-  // Adds [first, last]; what is below 0 or the wrong way round is left out.
+  // Adds [first, last]; ignores steps below 0 and a range the wrong way round.
   void add(int64_t first, int64_t last);
   [[nodiscard]] bool contains(int64_t step) const;
   [[nodiscard]] bool is_all() const;
@@ -128,8 +128,8 @@ struct Extras {
   friend bool operator==(const Extras&, const Extras&) = default;
 };
 
-// A config that is looked at again while the program runs: from the next step on it says which ops and steps are captured, and on which
-// devices. Everything else stays as the session was opened.
+// A config that is read again while the program runs. From the next step on it decides which ops and steps are captured, and on which
+// devices. Everything else stays as it was when the session was opened.
 struct FollowedConfig {
   std::string path;  // "" = none; in the spec's dialect
   std::string over;  // JSON object whose members are laid over those of the file, "" = none
@@ -154,7 +154,7 @@ struct CaptureSpec {
   bool histogram = false;
   std::optional<int32_t> sketch_axis;  // sums by channel along this axis, from the last one where it is negative
   uint32_t sketch_block = 0;           // > 0: counts by blocks of so many elements of the last axis
-  bool plain_order = true;             // what a runtime holds in blocks is put back into the order of its dims
+  bool plain_order = true;             // puts tensors that a runtime holds in blocks back into the order of their dims
   std::vector<std::string> levels = {"op"};
   Trigger trigger = Trigger::kAlways;
   OverflowOps overflow_ops = OverflowOps::kMakers;

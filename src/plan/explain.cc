@@ -131,7 +131,7 @@ void say_form(const CaptureSpec& spec, std::vector<std::string>& lines) {
       lines.push_back("NaN and Inf are left out of min, max, mean, std, L2 and absmax, and counted.");
     if (spec.sampling.head > 0)
       lines.push_back(
-          concat("Of a tensor of more than ", spec.sampling.head, " elements only the first ", spec.sampling.head, " are looked at."));
+          concat("Statistics of a tensor of more than ", spec.sampling.head, " elements cover only its first ", spec.sampling.head, "."));
     if (spec.sampling.elements > 0)
       lines.push_back(concat("Statistics are taken from about ", spec.sampling.elements, " elements of each tensor, evenly spread."));
   }
@@ -152,7 +152,7 @@ void say_when(const CaptureSpec& spec, std::vector<std::string>& lines) {
     for (const uint64_t device : spec.devices) devices.push_back(to_text(device));
     lines.push_back(concat("Only processes with the local rank ", join(devices, ", "), " are captured; a program by itself has 0."));
   }
-  if (spec.idle) lines.push_back("Nothing is captured yet, until `tensortap set` says so; then:");
+  if (spec.idle) lines.push_back("Nothing is captured until `tensortap set` starts the capture; then:");
   if (is_about_failures_alone(spec)) return;
   const bool always = spec.trigger == Trigger::kAlways;
   if (spec.steps.is_never()) {
@@ -165,7 +165,7 @@ void say_when(const CaptureSpec& spec, std::vector<std::string>& lines) {
   }
   if (!spec.follow.path.empty()) {
     lines.push_back(concat("The config ", quote(spec.follow.path),
-                           " is looked at again while the program runs; from the next step on it says which ops and steps are captured."));
+                           " is read again while the program runs; from the next step on it decides which ops and steps are captured."));
   }
   if (!spec.step_at.empty())
     lines.push_back(concat("A step begins with each call of a module whose path or class matches ", quote(spec.step_at), "."));
@@ -188,7 +188,7 @@ void say_where_to(const CaptureSpec& spec, std::vector<std::string>& lines) {
 
 void say_limits(const CaptureSpec& spec, std::vector<std::string>& lines) {
   const Limits& limits = spec.limits;
-  const std::string counted = " What is left out is counted in run.json and said at the end.";
+  const std::string counted = " Everything left out is counted in run.json and reported at the end.";
   if (limits.max_bytes > 0) lines.push_back(concat("When the dump has ", size_text(limits.max_bytes), ", no more is written.", counted));
   if (limits.max_records > 0) lines.push_back(concat("After ", limits.max_records, " records no more are written.", counted));
   if (limits.ring_ops > 0) lines.push_back(concat("The tensors of the last ", limits.ring_ops, " ops come with what the trigger keeps."));
@@ -205,7 +205,7 @@ void say_limits(const CaptureSpec& spec, std::vector<std::string>& lines) {
   if (spec.budget > 0) {
     lines.push_back(
         concat("The program may slow down by at most ", percent(spec.budget),
-               ": to stay under it, only every k-th step is captured and the largest tensors are sampled; what is left out is counted."));
+               ": to stay under it, only every k-th step is captured and the largest tensors are sampled; losses are counted."));
   }
   if (spec.access == Access::kShared)
     lines.push_back("The dump's folders and files are for whom the umask lets, not for their owner alone.");

@@ -46,7 +46,7 @@ bool is_word_letter(char letter) {
   return kLetters.test(code_of(letter));
 }
 
-// What \d and its kin stand for; false for other letters.
+// The bytes that \d, \w, \s and their opposites match; false for other letters.
 bool named_set(char letter, Bytes& bytes) {
   switch (letter) {
     case 'd':
@@ -68,7 +68,7 @@ bool named_set(char letter, Bytes& bytes) {
   return true;
 }
 
-// The control character that an escaped letter stands for, or the sign itself; false for letters and digits that mean nothing here.
+// The control character that an escaped letter means, or the character itself; false for letters and digits that mean nothing here.
 bool escaped_byte(char letter, char& byte) {
   constexpr std::array<std::pair<char, char>, 5> kControls = {{{'t', '\t'}, {'n', '\n'}, {'v', '\v'}, {'f', '\f'}, {'r', '\r'}}};
   const auto* control = std::ranges::find(kControls, letter, &std::pair<char, char>::first);

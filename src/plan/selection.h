@@ -12,9 +12,9 @@
 
 namespace tensortap {
 
-// The texts of the options as typed; what was not given is empty or nothing.
+// The texts of the options as typed; empty or nothing for options that were not given.
 struct CaptureOptions {
-  std::optional<CaptureSpec> config;  // what --config FILE said, read by its dialect; the options win over it
+  std::optional<CaptureSpec> config;  // the file of --config, read by its dialect; the options win over it
   std::vector<std::string> ops;       // --ops REGEX, may be repeated: any of them
   std::vector<std::string> types;     // --types A,B; with --ops only ops of these types among those
   std::optional<std::string> steps;

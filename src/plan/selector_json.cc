@@ -33,9 +33,8 @@ constexpr std::array kSelectorKeys = {
     ConfigKey{"", "operation_type", "text", "not empty", "",
               "Ops whose type, spelt as ATB does (MmOperation, or the class of a module), begins with it, upper and lower case alike."},
     ConfigKey{"", "children", "true or false", "with `id` only", "false", "Whether the ops inside the one of that id are picked too."},
-    ConfigKey{"", "of_types", "list of texts", "not empty texts", "[]", "Of what the selector picks, only ops of these types."},
-    ConfigKey{"", "of_model", "text", "any", "\"\"",
-              "Of what the selector picks, only ops of the model of this name; empty = of any model."},
+    ConfigKey{"", "of_types", "list of texts", "not empty texts", "[]", "Restricts the selector to ops of these types."},
+    ConfigKey{"", "of_model", "text", "any", "\"\"", "Restricts the selector to ops of the model of this name; empty = any model."},
     ConfigKey{"", "slots", "list of texts", "in0, out0, ...; exclusions only", "[]", "Leave out only these slots; none = the whole op."},
     ConfigKey{"", "optional", "true or false", "", "false", "Whether it is a note instead of an error when nothing is picked."},
     ConfigKey{"", "origin", "text", "any", "the place in the file", "Where the selector was said, for messages."},
@@ -64,7 +63,7 @@ Status find_kind(const SpecValue& value, OpSelector& selector, std::string& kind
     const std::string key(kSelectorWords[i]);
     if (!value.json().contains(key)) continue;
     if (!kind_key.empty())
-      return value.member(key).error(concat("is combined with ", quote(kind_key), "; give each a selector of its own"));
+      return value.member(key).error(concat("is combined with ", quote(kind_key), "; use a separate selector for each"));
     kind_key = key;
     selector.kind = static_cast<OpSelector::Kind>(i);
   }

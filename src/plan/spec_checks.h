@@ -10,8 +10,8 @@ namespace tensortap {
 // kInvalidArgument saying both sides of a contradiction, or what to do instead of what cannot be done.
 Status check_spec(const CaptureSpec& spec, const PlanEnvironment& environment);
 
-// Configs of other systems can not say which source they are for: takes out of the spec of one what this source has nothing for, levels of
-// modules beside others, and looks before an op where what it reads is still there afterwards.
+// Configs of other systems cannot name the source that they are for. Removes from such a spec what this source does not have: levels of
+// modules beside other levels, and looks before an op if its inputs can still be seen afterwards.
 void fit_to_source(CaptureSpec& spec, const PlanEnvironment& environment);
 
 }  // namespace tensortap

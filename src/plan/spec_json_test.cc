@@ -92,7 +92,7 @@ TEST(SpecJson, TheTableSaysEveryDefault) {
   }
 }
 
-// A document with `value` at a dotted key, on a line of its own, and the position that an error must have.
+// A document with `value` at a dotted key, on a separate line, and the position that an error must have.
 std::string document(std::string_view key, std::string_view value, std::string& position) {
   const size_t dot = key.find('.');
   position = "c.json:3:3";

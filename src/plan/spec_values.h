@@ -1,5 +1,5 @@
 // The values of the native config's keys that are more than a number or a flag: each read into the spec, or written from it. Errors:
-// kInvalidArgument with the place of the value and how to mend it.
+// kInvalidArgument with the place of the value and how to fix it.
 
 #ifndef TENSORTAP_PLAN_SPEC_VALUES_H_
 #define TENSORTAP_PLAN_SPEC_VALUES_H_

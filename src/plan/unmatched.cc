@@ -45,7 +45,7 @@ std::string same_module_hint(const OpSelector& selector, const KnownWords& known
   return concat(" Did you mean ", quote(alike.front()), "?");
 }
 
-// What ids there are, for one that no op has.
+// A hint about the known ids, for an id that no op has.
 std::string id_hint(const OpSelector& selector, const std::vector<std::string>& ids) {
   uint64_t roots = 0;
   for (const std::string& id : ids) {

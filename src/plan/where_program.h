@@ -79,7 +79,7 @@ struct WhereInstruction {
   double number = 0;
 };
 
-// What a text field is compared with, resolved when parsed so that no text is made while capturing.
+// The value that a text field is compared with, resolved when parsed so that no text is made while capturing.
 struct WhereLiteral {
   std::string text;        // of op, type and module
   uint8_t number = 0;      // of dtype, phase and the kind of a slot

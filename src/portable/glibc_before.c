@@ -6,7 +6,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-/* A process is taken to have several threads: whoever asks then uses atomic operations, which are always right. */
+/* Says that the process has several threads: callers then use atomic operations, which are always right. */
 char __libc_single_threaded = 0;
 
 const char* sigabbrev_np(int signal_number) {
@@ -41,12 +41,12 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
   return pthread_cond_timedwait(condition, mutex, &wall);
 }
 
-/* What std::random_device asks for on machines without an instruction of their own. */
+/* std::random_device calls this on machines without an instruction for random numbers. */
 unsigned int arc4random(void) {
   unsigned int number = 0;
   while (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) {
     if (errno != EINTR) {
-      abort(); /* as the young one does: a number that is not random would be worse */
+      abort(); /* as newer versions do: a number that is not random would be worse */
     }
   }
   return number;

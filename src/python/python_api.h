@@ -19,7 +19,7 @@ struct PyObject {
 
 struct PyMethodDef {
   const char* name;
-  union {  // `flags` tells which
+  union {  // `flags` selects one
     PyObject* (*function)(PyObject* self, PyObject* const* arguments, ptrdiff_t count);
     PyObject* (*tuple_function)(PyObject* self, PyObject* arguments, PyObject* named);
   };

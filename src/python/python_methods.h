@@ -1,4 +1,4 @@
-// What the built-in functions that Python's side calls are made with.
+// Helpers for the built-in functions that Python code calls.
 
 #ifndef TENSORTAP_PYTHON_PYTHON_METHODS_H_
 #define TENSORTAP_PYTHON_PYTHON_METHODS_H_
@@ -32,8 +32,8 @@ inline std::optional<std::string> text_of(PyObject* object) {
   return std::string(text, static_cast<size_t>(size));
 }
 
-// An error of ours in the middle of the program's call is not passed on, but what ends a program is: Ctrl-C, and sys.exit() in one of its
-// signal handlers, without our frames. False when the exception has to go on.
+// Discards an exception of ours, so that the program's call goes on. An exception that ends the program (Ctrl-C, sys.exit() in one of its
+// signal handlers) stays set, without our frames; then returns false.
 bool forget_exception();
 
 // Counts the arguments, and lets no C++ exception into the interpreter.

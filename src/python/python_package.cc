@@ -6,7 +6,7 @@
 namespace tensortap {
 namespace {
 
-// Under a name of its own: `import tensortap` may be impossible here, for it brings an extension module for one Python version.
+// Loads it under a separate name: `import tensortap` may be impossible here, because it loads an extension module for one Python version.
 constexpr const char* kLoader = R"(
 def load(name, folder, argument):
     import importlib.util, sys

@@ -14,7 +14,7 @@ namespace tensortap {
 // see it. False with an exception set. With the GIL.
 bool load_python_package(const char* name, const std::string& folder, PyObject* argument);
 
-// What the pending exception says, which is taken; `otherwise` where it says nothing. With the GIL.
+// Takes the pending exception and returns its message; `otherwise` if it has none. With the GIL.
 std::string taken_python_error(const char* otherwise);
 
 // Adds built-in functions to a dict, by their names. The definitions must live as long as the process. False with an exception set.

@@ -15,10 +15,10 @@ inline bool is_output(const RecordRow& row) { return row.slot_kind == static_cas
 
 struct OpFacts {
   bool sees_value = false;   // hands its input to the program
-  bool tests_value = false;  // says which elements are finite
+  bool tests_value = false;  // reports which elements are finite
   bool sees_loss = false;    // an input of one element is the loss of a backward pass
-  bool host_filled = false;  // what it reads are numbers of the program's own
-  bool intended = false;     // infinities are what it is there to make
+  bool host_filled = false;  // reads numbers that the program itself supplied
+  bool intended = false;     // makes infinities on purpose
   uint64_t overwrites = 0;   // bit per input: written and not read
   uint64_t parameters = 0;   // bit per input: a parameter of the model
   uint64_t handed_out = 0;   // bit per output: a result of the op's graph
@@ -28,7 +28,7 @@ struct OpFacts {
 class OpFactsTable {
  public:
   explicit OpFactsTable(const DumpIndex& dump);
-  // Of the op behind a row.
+  // The facts of the op behind a row.
   [[nodiscard]] const OpFacts& of(const RecordRow& row) const { return row.op < facts_.size() ? facts_[row.op] : unknown_; }
   // An input that its op is about to write over: no op uses its content.
   [[nodiscard]] bool is_overwritten(const RecordRow& row) const { return is_input(row) && has_bit(of(row).overwrites, row.slot_index); }

@@ -11,9 +11,9 @@
 namespace tensortap {
 
 // step, call, rank, phase, op, type, slot, dtype, shape, numel, min, max, mean, std, l2, absmax, nan, pos_inf, neg_inf, zero, hash, file,
-// source. What was not measured is null; extremes of integer types are exact. "element" and "moment" are there only where they distinguish
-// records apart, "storage" and "version" where they are known, "unwritten" (true) for memory that nothing was written to.
-// `row` is a valid row number.
+// source. Values that were not measured are null; extremes of integer types are exact. "element" and "moment" appear only where they
+// distinguish records, "storage" and "version" where they are known, "unwritten" (true) for memory that nothing was written to. `row` is a
+// valid row number.
 Json record_json(const DumpIndex& dump, size_t row);
 
 // The same with "originals": [{"name", "type"}] and "inserted_by_runtime" of the op, and its "placements" where it reads DTensors.

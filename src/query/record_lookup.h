@@ -32,26 +32,26 @@ class RecordLookup {
     std::optional<size_t> row;  // nothing when it was not captured
   };
   // What the execution behind `row` read: for each input of its op the record that came with the event, or else the producer's last one
-  // before it, in the same step and run (weights: in any). Values inside a body of the op count as read when they hold a record.
-  // In dumps that say which memory a tensor is in, those are the records that came with the execution; what the op was about to write over
-  // is none.
+  // before it, in the same step and run (weights: in any). Values inside a body of the op count as read when they hold a record. In dumps
+  // that record the memory of each tensor, these are the records that came with the execution, except for memory that the op was about to
+  // overwrite.
   [[nodiscard]] std::vector<Read> reads_of(size_t row) const;
-  // The output that holds what `row` holds, found by its memory: of the execution that made this content of the block, or, where that wrote
-  // elsewhere in the block, of the last one before that left NaN or Inf in it. Nothing when the memory is not known or no op that wrote it
+  // The output that holds what `row` holds, found by its memory: of the execution that made this content of the block or, if that wrote
+  // elsewhere in the block, of the last one before that left NaN or Inf in it. Nothing when the memory is unknown or no op that wrote it
   // was captured.
   [[nodiscard]] std::optional<size_t> writer_of(size_t row) const;
-  // Of an input that holds NaN or Inf and has no writer: the output that they may have come from, by kernels that are no ops. In compiled
-  // code that is the last one of the same run of the code that holds some; of what is read after it, the last one of the code that ran
-  // last on the thread.
+  // For an input that holds NaN or Inf and has no writer: the output that they may have come from, through kernels that are no ops. In
+  // compiled code this is the last output of the same run of the code that holds some. For an input that is read after the code, it is the
+  // last output of the code that ran last on the thread.
   [[nodiscard]] std::optional<size_t> carried_from(size_t row) const;
   // Whether ops of compiled code read NaN or Inf after it made this output, in the same run of the code.
   [[nodiscard]] bool is_carried_on(size_t row) const;
 
-  // Rows of what the execution behind `row` read, where records say which memory a tensor was in.
+  // Rows of what the execution behind `row` read, in dumps that record the memory of each tensor.
   [[nodiscard]] std::span<const size_t> inputs_of(size_t row) const;
   // The op that makes what an op reads, and the number of that output: as the op names it, or the value. Nothing where neither is known.
   [[nodiscard]] std::optional<std::pair<OpId, uint32_t>> producer_of(const OpInfo& op, const OpInput& input) const;
-  // Whether records say which memory a tensor was in.
+  // Whether records contain the memory that each tensor was in.
   [[nodiscard]] bool knows_memory() const { return knows_memory_; }
 
   struct Execution {
@@ -96,7 +96,7 @@ class RecordLookup {
   std::unordered_map<uint64_t, std::vector<size_t>> rows_;  // by op, kind and number of the slot, in time order
   std::unordered_map<std::string, std::pair<OpId, uint32_t>> makers_;
   std::unordered_map<OpId, std::vector<OpId>> children_;
-  // Of dumps that say which memory a tensor is in.
+  // In dumps that record the memory of each tensor.
   bool knows_memory_ = false;
   bool has_inputs_ = false;
   std::unordered_map<Execution, std::vector<size_t>, Hash> inputs_;

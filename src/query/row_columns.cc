@@ -37,7 +37,7 @@ bool has_flag(const RecordRow& row) {
   return (row.flags & flag) != 0;
 }
 
-// Exact for integer types, as far as there were elements.
+// Exact for integer types, unless the record has no elements.
 template <auto Member, auto Exact>
 RowValue extreme(const DumpIndex& dump, size_t row) {
   const RecordRow& record = dump.rows()[row];

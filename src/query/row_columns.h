@@ -41,7 +41,7 @@ struct RowColumn {
 
 // In the order of JSON. Names are unique.
 std::span<const RowColumn> row_columns();
-// Null when there is no such column.
+// Null for an unknown name.
 const RowColumn* find_column(std::string_view name);
 // The names of the columns with one of these uses; texts come first.
 std::vector<std::string> column_names(uint8_t uses);

@@ -23,7 +23,7 @@ TEST(RowColumns, NamesAreUniqueAndFound) {
   EXPECT_EQ(find_column("nothing"), nullptr);
 }
 
-// The kind says which alternatives a value may have.
+// The kind of a column determines which alternatives its values may have.
 TEST(RowColumns, ValuesAreOfTheirKind) {
   const QueryDump dump;
   for (const RowColumn& column : row_columns()) {

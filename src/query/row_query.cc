@@ -118,7 +118,7 @@ Result<std::vector<RowOfDump>> select_rows(std::span<const DumpIndex* const> dum
   TENSORTAP_ASSIGN_OR_RETURN(const RowOrder order, RowOrder::parse(query.sort));
   RowQuery each = query;
   each.offset = 0;
-  // A row that is chosen among all is also chosen among those of its own dump.
+  // A row chosen among all rows is also chosen among the rows of its dump.
   each.limit = query.limit == 0 ? 0 : query.offset + query.limit;
   std::vector<RowOfDump> chosen;
   for (uint32_t dump = 0; dump < dumps.size(); ++dump) {

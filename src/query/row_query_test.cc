@@ -44,7 +44,7 @@ TEST(RowQuery, AnOpsOwnNameNeedNotBeARegularExpressionThatMatchesIt) {
   EXPECT_THAT(*select_rows(dump, {.op = "gemm[0]"}), ElementsAre(7));
 }
 
-// What has no value, or NaN, is last in either order.
+// Rows without a value, or with NaN, come last in either order.
 TEST(RowQuery, SortsAndKeepsTheOrderOfEqualOnes) {
   EXPECT_THAT(rows_of({.sort = "max"}), ElementsAre(0, 2, 4, 1, 7, 5, 3, 6));
   EXPECT_THAT(rows_of({.sort = "-max"}), ElementsAre(5, 7, 1, 4, 2, 0, 3, 6));

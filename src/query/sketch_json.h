@@ -1,4 +1,4 @@
-// The sketch of a record as JSON, and what there is to say where a part of it is not there.
+// The sketch of a record as JSON, with the reason why a part of it is missing.
 
 #ifndef TENSORTAP_QUERY_SKETCH_JSON_H_
 #define TENSORTAP_QUERY_SKETCH_JSON_H_
@@ -15,10 +15,10 @@ namespace tensortap {
 
 SketchState sketch_state_of(const DumpIndex& dump, size_t row);
 
-// Why something of `sketch`, which is that of the row, is not there; "" when all is.
+// Why a part of `sketch`, the sketch of the row, is missing; "" when it is complete.
 std::string what_lacks_of_sketch(const DumpIndex& dump, size_t row, const Result<TensorSketch>& sketch);
 
-// Null where no sketch was asked for; "missing" says why there is none, or why a part of it is not there.
+// Null if no sketch was asked for. "missing" contains the reason why the sketch, or a part of it, does not exist.
 Json sketch_json(const DumpIndex& dump, size_t row);
 
 }  // namespace tensortap

@@ -53,7 +53,7 @@ Json FirstOfRanks::report(RankJob& job) const {
   Place best;
   std::vector<size_t> seen;
   for (const uint32_t rank : order) {
-    // What a rank has to mend is not before its first record.
+    // The record that a rank has to fix never comes before its first one.
     if (!first.is_null() && firsts_[rank].place >= best) break;
     if (std::ranges::find(seen, firsts_[rank].dump) != seen.end()) continue;
     seen.push_back(firsts_[rank].dump);

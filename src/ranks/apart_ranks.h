@@ -17,9 +17,9 @@ namespace tensortap {
 // shape; nothing where they do not.
 std::vector<double> distances_from_median(std::span<const RankCell> cells);
 
-// A rank is apart when the mean of its distances is far above what is usual among the ranks, and was so in steps that follow each other:
-// all values of a step come from one batch, so that one step is one observation. It began at the first op, in the order of the job, that
-// was far from the others in every step from then on.
+// A rank is apart when the mean of its distances is far above what is usual among the ranks, in several consecutive steps: all values of a
+// step come from one batch, so that one step is one observation. It began at the first op, in the order of the job, that was far from the
+// others in every step from then on.
 class ApartRanks {
  public:
   explicit ApartRanks(const RankJob& job);

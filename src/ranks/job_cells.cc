@@ -57,7 +57,7 @@ bool reduces_over_ranks(const OpInfo& op) {
   return is_all_reduce(op.type) && !attribute_is_set(op, "async_op") && !op.type.starts_with("_c10d_functional.");
 }
 
-// What each record of a dump is for.
+// The role of each record of a dump.
 class RolesOfDump {
  public:
   explicit RolesOfDump(const OpenRankDump& open) : open_(open) {
@@ -67,7 +67,7 @@ class RolesOfDump {
     for (const RecordRow& row : rows) {
       has_outputs_ = has_outputs_ || !is_input(row);
       if (row.storage == 0 || !open.roles.is_weight(row)) continue;
-      // An op reads parameters at a slot in some of its calls: in others what lies there is gone after the step.
+      // An op may read parameters at a slot only in some of its calls. In other calls, the memory at that slot is gone after the step.
       const int64_t first = first_steps.try_emplace(row.storage, row.step).first->second;
       if (one_step || first != row.step) weights_.insert(row.storage);
     }
@@ -85,7 +85,7 @@ class RolesOfDump {
     const bool reduced = !is_input(row) && row.op < reduces_.size() && reduces_[row.op];
     return reduced || row.slot_kind == static_cast<uint8_t>(SlotKind::kGradient) ? CellRole::kGradient : CellRole::kOther;
   }
-  // What an op read is looked at where its producer wrote it.
+  // An op's input is compared where its producer wrote it.
   [[nodiscard]] bool is_wanted(const RecordRow& row, CellRole role) const {
     return !is_input(row) || role != CellRole::kOther || !has_outputs_;
   }

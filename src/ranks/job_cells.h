@@ -18,7 +18,7 @@
 
 namespace tensortap {
 
-// What a tensor is for, as far as replicas are concerned.
+// The role of a tensor, as far as replicas are concerned.
 enum class CellRole : uint8_t { kOther, kWeight, kGradient, kState };
 std::string_view role_name(CellRole role);  // "value", "weight", "gradient", "optimizer state"
 
@@ -44,8 +44,8 @@ struct RankCell {
   bool varies = false;     // has elements that differ, or one only
   bool is_single = false;  // one element
   bool is_shard = false;   // its op works on shards, as its source says
-  bool is_read = false;    // an input, which stands beside the output that made it
-  bool is_written = true;  // otherwise a view of memory that nothing wrote to yet: its op ran, what it holds says nothing
+  bool is_read = false;    // an input, which comes in addition to the output that made it
+  bool is_written = true;  // otherwise a view of memory that nothing wrote to yet: its op ran, but its content means nothing
 };
 
 struct CellSlot {
@@ -54,7 +54,7 @@ struct CellSlot {
   int64_t element = -1;
 };
 
-// Of a tensor, dtype and dimensions.
+// The dtype and the dimensions of a tensor.
 struct CellShape {
   uint8_t dtype = 0;
   std::string dims;  // "4x768"
@@ -67,7 +67,8 @@ class JobCells {
   // `job` is borrowed.
   explicit JobCells(const RankJob& job) : job_(job) {}
 
-  // Takes those records of a dump whose step is at a position from `first` to before `last`: outputs, and what says how training goes on.
+  // Takes the records of a dump whose step is at a position from `first` to before `last`: outputs, and records that show how training goes
+  // on.
   void add(const OpenRankDump& open, uint32_t first, uint32_t last);
   // Calls `look` with the cells of each key, in the order of the job, one for each rank that has it, by place; of several
   // processes of a rank that have an op alike, one counts. Forgets them.

@@ -36,13 +36,13 @@ bool JobPaths::is_of_program(uint32_t job_op) const {
   return !knows_sources_ || op.has_source || !op.module.empty();
 }
 
-// What an asynchronous collective gives comes when it is complete: of the last step perhaps after the capture.
+// An asynchronous collective reports its outputs when it is complete: in the last step, perhaps after the capture.
 bool JobPaths::ends_with_it(uint32_t place) const {
   const std::vector<int64_t>& steps = cells_.job().ranks()[place].steps;
   return steps.back() == cells_.job().steps()[execution_.step] && is_collective(cells_.job().ops()[execution_.job_op].type);
 }
 
-// Whether the rank died, or was ended, in a step before this one, or left no records: that is said by itself.
+// Whether the rank died, or was ended, in a step before this one, or left no records. That is reported separately.
 bool JobPaths::is_cut_before(uint32_t place, uint32_t step) const {
   const RankOfJob& rank = cells_.job().ranks()[place];
   if (rank.steps.empty()) return true;
@@ -166,7 +166,7 @@ bool JobPaths::lacks_any() const {
   for (uint32_t step = 0; step < cells_.job().steps().size(); ++step) {
     if (!lacking_step(step).empty()) return true;
   }
-  // Stages of a pipeline have ops of their own.
+  // Each stage of a pipeline has different ops.
   return !stages_ && std::ranges::any_of(ranks_of_ops_, [](const std::vector<bool>& ranks) {
     const auto having = static_cast<size_t>(std::ranges::count(ranks, true));
     return having < ranks.size() && has_most(having, ranks.size());

@@ -12,8 +12,8 @@
 
 namespace tensortap {
 
-// Durations of ops are compared, which need no common clock; an op of a rank counts by the mean of its executions. Those of collectives do
-// not count: they last until the last rank is there.
+// Compares durations of ops, which need no common clock. An op of a rank counts by the mean of its executions. Collectives do not count:
+// they last until the last rank arrives.
 class RankDurations {
  public:
   explicit RankDurations(const RankJob& job);

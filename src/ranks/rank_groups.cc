@@ -36,7 +36,7 @@ Result<std::vector<RankGroup>> parse_rank_groups(std::span<const std::string> te
         int64_t last = 0;
         if (!parse_range(range, first, last)) return wrong(concat(quote(range), " is no rank and no range of ranks"));
         for (int64_t rank = first; rank <= last; ++rank) {
-          if (!taken.insert(rank).second) return wrong(concat("rank ", rank, " is there twice"));
+          if (!taken.insert(rank).second) return wrong(concat("rank ", rank, " is listed twice"));
           group.ranks.push_back(rank);
         }
       }

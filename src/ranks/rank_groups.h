@@ -13,7 +13,7 @@
 
 namespace tensortap {
 
-// What a number of a rank or of a group's ranks may be at most: larger ones are taken for damage or a slip.
+// The largest number that a rank may have, also in a group: larger numbers are damage or a slip.
 inline constexpr int64_t kMostRanks = int64_t{1} << 20;
 
 struct RankGroup {

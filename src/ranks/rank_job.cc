@@ -34,7 +34,7 @@ void add_coverage(RankCoverage& sum, const Json& manifest) {
   for (const Json& loss : *losses) sum.losses.push_back(to_json_text(loss));
 }
 
-// Why the records of a dump cannot be told apart; empty when they can.
+// Why the records of a dump cannot be distinguished; empty if they can.
 std::string unnamed_reason(const DumpIndex& dump) {
   const auto rows = dump.rows();
   if (!dump.ops().empty() || !std::ranges::any_of(rows, [](const RecordRow& row) { return row.op != kNoOp; })) return {};

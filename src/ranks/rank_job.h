@@ -21,10 +21,10 @@
 
 namespace tensortap {
 
-// In place of a position, for what the job did not have when it was opened: its programs may still run.
+// A position that does not exist: the job did not have this when it was opened, since its programs may still run.
 inline constexpr uint32_t kNowhere = 0xffffffffU;
 
-// What the manifests of a rank say was captured, summed over its dumps.
+// What was captured according to the manifests of a rank, summed over its dumps.
 struct RankCoverage {
   bool is_known = false;
   uint64_t lost = 0;
@@ -105,7 +105,7 @@ class RankJob {
   [[nodiscard]] const std::vector<std::vector<int64_t>>& process_groups() const { return groups_; }
   [[nodiscard]] std::optional<uint32_t> place_of_rank(int64_t rank) const;
 
-  // Opens one dump after the other and closes it again. What cannot be opened any more is noted for its rank and left out.
+  // Opens one dump after the other and closes it again. Skips a dump that can no longer be opened and notes it for its rank.
   void visit(const std::function<void(const OpenRankDump&, size_t dump)>& look);
   // The same for one of them; false when it cannot be opened.
   bool visit_one(size_t dump, const std::function<void(const OpenRankDump&, size_t dump)>& look);

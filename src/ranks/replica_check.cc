@@ -105,7 +105,7 @@ void ReplicaCheck::take(uint32_t group, std::span<const RankCell> cells) {
 // Puts ranks that are new into the class of those that hold the same.
 void ReplicaCheck::begin(uint32_t group, Series& series, const Members& members) {
   const bool all_known = std::ranges::none_of(members, [&](const RankCell* one) { return class_of(group, series, *one) == kNew; });
-  // Shards of what is all zeros, or ones, are equal at first, too.
+  // Shards of a tensor of all zeros, or all ones, are also equal at first.
   const bool shards = std::ranges::any_of(members, &RankCell::is_shard);
   if (all_known || std::ranges::none_of(members, [&](const RankCell* one) { return one->varies && !(shards && one->is_single); })) return;
   const bool first = std::ranges::all_of(series.classes, [](uint32_t one) { return one == kNew; });

@@ -1,4 +1,4 @@
-// The dumps that one run left: a program's further processes, ranks and models have folders of their own below the dump of the first.
+// The dumps of one run. A program's further processes, ranks and models have separate folders below the dump of the first.
 
 #ifndef TENSORTAP_READ_DUMP_PARTS_H_
 #define TENSORTAP_READ_DUMP_PARTS_H_
@@ -13,8 +13,8 @@
 
 namespace tensortap {
 
-// The folders of the dumps at `folder` and in its part folders (rank_N, process_PID, model_NAME), the outermost first; empty when no dump
-// is there. A tree that processes share is one dump, whatever its folders are called.
+// The folders of the dumps at `folder` and in its part folders (rank_N, process_PID, model_NAME), the outermost first; empty if it has no
+// dump. A tree that processes share is one dump, whatever its folders are called.
 std::vector<std::string> dump_parts(const std::string& folder);
 
 // The name of the part in the run's own folder.
@@ -35,7 +35,7 @@ Result<std::vector<DumpPart>> find_parts(const std::string& path);
 DumpPart part_at(const std::string& folder, const std::string& path);
 
 // The parts among `parts` that `words` name: "process_4711,rank_1", each the name of a part, the name of a folder that holds parts, or a
-// piece of a role. "" = all. Errors: kNotFound naming the parts that there are.
+// piece of a role. "" = all. Errors: kNotFound naming the existing parts.
 Result<std::vector<DumpPart>> chosen_parts(std::span<const DumpPart> parts, std::string_view words);
 
 // "process_4711 (SpawnProcess-1)".

@@ -41,7 +41,7 @@ std::string first_names(const std::string& folder) {
   return text;
 }
 
-// Whether the file is one of those that a whole dump of ours is in. In other systems' trees each file stands for itself.
+// Whether the file is one of several that make up a dump of ours. In other systems' trees each file counts by itself.
 bool is_part_of_a_dump(const std::string& path) {
   const Layout* layout = recognise_layout(parent_path(path));
   return layout != nullptr && layout->name == "tap";

@@ -17,7 +17,7 @@ struct FoundDump {
   const Layout* layout = nullptr;
 };
 
-// The layout of the dump at `folder` itself; null when none is there.
+// The layout of the dump in `folder` itself; null if the folder is no dump.
 const Layout* recognise_layout(const std::string& folder);
 
 // The dump at `path`, or the only one at most three folders below it. Errors: kNotFound when there is none or no such folder;

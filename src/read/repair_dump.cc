@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMostModels = 10000;  // folders that are looked into
 
-// The folder of a dump, and those of further models in it. A link may lead to a dump of somebody else.
+// The folder of a dump, and those of further models in it. A link may lead to another user's dump.
 std::vector<std::string> folders_of(const std::string& folder) {
   std::vector<std::string> folders = {folder};
   const Result<std::vector<std::string>> names = list_directory(folder);
@@ -78,7 +78,7 @@ Result<RepairReport> repair_dump(const std::string& path, bool dry_run) {
   const bool mends = found.layout->repair != nullptr;
   CrashesSettled crashes = found.layout->settles_crashes ? settle_crashes(found.folder, dry_run) : CrashesSettled();
   if (!mends && crashes.settled.empty() && crashes.problems.empty()) {
-    return unsupported(concat(found.folder, ": dumps of the layout ", found.layout->name, " cannot be mended"));
+    return unsupported(concat(found.folder, ": dumps of the layout ", found.layout->name, " cannot be repaired"));
   }
   RepairReport report;
   if (mends) {

@@ -1,4 +1,4 @@
-// Mending a dump whose program died.
+// Repairs a dump whose program died.
 
 #ifndef TENSORTAP_READ_REPAIR_DUMP_H_
 #define TENSORTAP_READ_REPAIR_DUMP_H_
@@ -24,7 +24,7 @@ struct CrashesSettled {
 // readers take them as they are.
 CrashesSettled settle_crashes(const std::string& folder, bool dry_run);
 
-// Repairs the dump that locate_dump() finds at `path`: keeps what is complete and reports what is lost. Idempotent. Changes nothing in a
+// Repairs the dump that locate_dump() finds at `path`: keeps its complete parts and reports the losses. Idempotent. Changes nothing in a
 // healthy dump or with `dry_run`. Errors: kUnsupported for layouts that cannot be repaired.
 Result<RepairReport> repair_dump(const std::string& path, bool dry_run);
 

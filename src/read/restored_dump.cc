@@ -89,7 +89,7 @@ class Restorer {
     if (const Layout* layout = find_layout(tree.layout()); layout != nullptr) keeps_ = layout->keeps;
   }
 
-  // False when what is kept is of another tree.
+  // False when the kept origin belongs to another tree.
   bool restore() {
     Result<Json> manifest = parse_json(origin_.manifest(), "run.json");
     if (!manifest.ok() || !manifest->is_object() || !read_files(*manifest)) return false;
@@ -102,7 +102,7 @@ class Restorer {
     for (const std::string& reason : tree_.completeness().reasons) content_.completeness.lack(reason);
     return true;
   }
-  // What it is without.
+  // Takes the tree as it would be without the origin.
   void keep_the_tree(const std::string& problem) {
     content_.ops.assign(tree_.ops().begin(), tree_.ops().end());
     content_.rows.assign(tree_.rows().begin(), tree_.rows().end());
@@ -115,8 +115,8 @@ class Restorer {
   RestoredContent take() { return std::move(content_); }
 
  private:
-  // Records of one slot of an op in one step; what is recorded when a model is loaded stands in any, and so does an op that failed where
-  // the tree has those apart. Files of different threads have no order among each other.
+  // Records of one slot of an op in one step. A record made when a model is loaded may be in any step, and so may that of an op that failed
+  // if the tree keeps those apart. Files of different threads have no order among each other.
   using Key = std::tuple<OpId, int32_t, uint32_t, bool, int64_t, uint8_t, uint32_t>;
   using Numbers = std::vector<size_t>;
   static constexpr int64_t kAnyStep = std::numeric_limits<int64_t>::min();
@@ -174,7 +174,7 @@ class Restorer {
     return values;
   }
 
-  // Whether the tree can have this record as that row: a type that it has no place for is a wider one there.
+  // Whether this record can be that row of the tree. The tree stores a type that it cannot represent as a wider one.
   [[nodiscard]] bool can_be(size_t in_origin, size_t in_tree) const {
     const RecordRow& record = origin_.rows()[in_origin];
     const RecordRow& row = tree_.rows()[in_tree];
@@ -185,8 +185,8 @@ class Restorer {
     return !keeps_.scalars || row.desc().shape == record.desc().shape;
   }
 
-  // Puts the rows of one key beside the records that they are, both in their order. A record may have no file without anybody having noted
-  // it, as tensors without elements in some trees; then types and shapes tell which. False when a row is none of the records.
+  // Pairs the rows of one key with the records, both in order. Some trees silently write no file for a record, such as a tensor without
+  // elements; then types and shapes decide. False when a row matches no record.
   bool pair(const Numbers& records, const Numbers& rows, Numbers& record_of) const {
     size_t next = 0;
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -197,7 +197,7 @@ class Restorer {
     return true;
   }
 
-  // The record that each row of the tree is; kNoRow where it is only there.
+  // The record that each row of the tree is; kNoRow if only the tree has it.
   bool find_records(Numbers& record_of) {
     std::map<Key, std::pair<Numbers, Numbers>> by_key;  // records, rows
     for (size_t i = 0; i < origin_.rows().size(); ++i) {
@@ -211,7 +211,7 @@ class Restorer {
       if (found != by_key.end()) found->second.second.push_back(i);
     }
     for (const auto& [key, both] : by_key) {
-      // Of weights, which stand in every step, those of later steps are none.
+      // Weights appear in every step of the tree, but only the first appearance is a record.
       if (!pair(both.first, both.second, record_of) && !loaded_.contains(std::get<0>(key))) return false;
     }
     return true;
@@ -309,7 +309,7 @@ class Restorer {
     row.time_ns = origin_.rows()[one.place].time_ns;
   }
 
-  // Where the values are, and what they are, is the tree's to say.
+  // The tree decides where the values are, and what they are.
   static void join(const RecordRow& tree, RecordRow& row) {
     row.flags = static_cast<uint8_t>((row.flags & ~kDataFlags) | (tree.flags & kDataFlags));
     row.data_offset = tree.data_offset;

@@ -1,5 +1,5 @@
-// A tree of another system that `tensortap convert` made, as the dump that it was made from: beside the tree that dump's ops and records
-// are kept, without tensors, as a dump of our own layout.
+// A tree of another system that `tensortap convert` made, as the dump that it was made from. The ops and records of that dump are kept
+// beside the tree as a dump of our own layout, without tensors.
 
 #ifndef TENSORTAP_READ_RESTORED_DUMP_H_
 #define TENSORTAP_READ_RESTORED_DUMP_H_
@@ -12,16 +12,16 @@
 
 namespace tensortap {
 
-// Where the ops and records are, below the folder that was converted to.
+// Where the ops and records are, below the folder of the converted tree.
 inline constexpr std::string_view kOriginFolder = ".tensortap/origin";
-// Member of its run.json: {"layout": "ge", "files": [["Conv.conv1"], ...]}, what the files of each op are called by.
+// Member of its run.json: {"layout": "ge", "files": [["Conv.conv1"], ...]}, the names of each op in the files of the tree.
 inline constexpr const char* kOriginTree = "tree";
-// Member of that: [[first row, how many], ...], the origin's rows that the tree has no row of.
+// Member of that: [[first row, how many], ...], the origin's rows that the tree has no row for.
 inline constexpr const char* kUnfiledRows = "unfiled";
 
-// `tree` with names, edges, statistics, order and everything else of what the folder was converted from; tensors are the tree's. Records
-// that were added since stand where the tree has them. `tree` as it is where nothing is kept beside it, or what is kept is not of this
-// tree: then a sentence of problems() says so. Untrusted.
+// Returns `tree` with names, edges, statistics, order and everything else of the dump that it was converted from; only the tensors come
+// from the tree. Records added since then appear where the tree has them. Returns `tree` unchanged if it has no origin, or if the origin
+// belongs to another tree, which problems() then reports. Untrusted.
 std::unique_ptr<DumpIndex> restore_dump(std::unique_ptr<DumpIndex> tree, const std::string& folder);
 
 }  // namespace tensortap

@@ -82,7 +82,7 @@ Status open_file(const std::string& path, bool with_groups, TensorFile& file) {
     return {};
   }
   if (with_groups && format->decode_group != nullptr) {
-    // What is none of both is reported as the tensor that it most likely should be.
+    // A file that is neither is reported as the tensor that it most likely should be.
     Result<GroupedTensors> group = format->decode_group(file.map.bytes());
     if (!group.ok() && group.status().code() == StatusCode::kUnsupported) return group.status().with_context(path);
     if (group.ok()) {

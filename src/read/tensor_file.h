@@ -25,10 +25,10 @@ struct TensorFile {
 // Every tensor of a file, whose format is recognised by its first bytes, else by its extension. Errors name the path.
 Result<TensorFile> read_tensor_file(const std::string& path);
 
-// The same, and files that hold a sequence, an optional or a map: `group` says which, and the tensors are its parts.
+// Also reads files that hold a sequence, an optional or a map: `group` is the one, and the tensors are its parts.
 Result<TensorFile> read_value_file(const std::string& path);
 
-// What a file says of its tensors, whether it has their values or not. They borrow from the map: move the whole, never a part.
+// The tensors that a file describes, whether it has their values or not. They borrow from the map: move the whole, never a part.
 struct DescribedFile {
   MappedFile map;
   std::vector<DescribedTensor> tensors;

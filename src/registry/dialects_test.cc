@@ -1,4 +1,4 @@
-// The conformance suite that every row of the table of dialects has to pass, over every key that the row tells of.
+// The conformance suite that every row of the table of dialects has to pass, over every key that the row describes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST_P(EveryDialect, DescribesEachKeyOnce) {
   EXPECT_GT(names.size(), 5U);
 }
 
-// What a key of MindSpore is read beside.
+// A config with the keys that MindSpore needs beside `key`.
 Json config_with(std::string_view dialect, const ConfigKey& key, DialectOptions& options) {
   Json config = small_config(dialect);
   if (key.name == "sample_num") config["e2e_dump_settings"]["sample_mode"] = 1;

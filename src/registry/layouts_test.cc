@@ -78,7 +78,7 @@ RecordRow row_of(OpId op, DType dtype, const Shape& shape) {
   return row;
 }
 
-// Of types and shapes that a tree has no place for it says so when they are to be written.
+// A tree reports types and shapes that it cannot store when they are written.
 TEST_P(EveryLayout, BringsBackEveryDtypeThatItKeepsBitForBit) {
   const Keeps& keeps = GetParam().keeps;
   const std::vector<Shape> shapes = {Shape(), {0}, {5}, {2, 3, 4}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3}};
@@ -122,7 +122,7 @@ TEST_P(EveryLayout, BringsBackEveryDtypeThatItKeepsBitForBit) {
   }
 }
 
-// What is told apart by no digit that a tree has comes back rounded; what it says it loses is unknown.
+// Statistics come back rounded to the digits that a tree has; those that it declares lost are unknown.
 TEST_P(EveryLayout, BringsBackTheStatisticsThatItKeepsAndNoOthers) {
   const Keeps& keeps = GetParam().keeps;
   const double values[] = {-7.123456789, 1.987654321};

@@ -26,8 +26,8 @@ const Format* find_format(std::string_view name);
 
 // The dialect whose configs look like `text`; null when none does. Empty text is the native dialect.
 const Dialect* recognise_dialect(std::string_view text);
-// Reads a config: in the dialect that is named, else in the one that `text` looks like. JSON that no dialect knows is read as the native
-// one, whose messages say what is wrong and where. Errors: kInvalidArgument, "name:line:column: what" where there is a position.
+// Reads a config: in the dialect that is named, otherwise in the one that `text` looks like. JSON that no dialect knows is read as the
+// native one, whose messages name the problem and its place. Errors: kInvalidArgument, "name:line:column: what" where there is a position.
 Result<CaptureSpec> read_config(std::string_view text, std::string_view name, std::string_view dialect = {},
                                 const DialectOptions& options = {});
 
@@ -39,7 +39,7 @@ Status check_target(const CaptureSpec& spec, std::string_view text = {}, std::st
 // Takes out what only the layout of the spec's config understands, for a spec that gets another one.
 void leave_layout(CaptureSpec& spec);
 
-// The profile in full, with its device. Errors: kInvalidArgument when no system has it, with those that there are.
+// The full profile, with its device. Errors: kInvalidArgument naming the known profiles when no system has this one.
 Result<std::string> complete_profile(std::string_view profile);
 
 }  // namespace tensortap

@@ -49,7 +49,7 @@ Status check_option(const Layout& layout, const std::string& name, const std::st
                    concat("unknown option of the layout ", quote(layout.name), "; ", list, ".", did_you_mean(name, valid)));
 }
 
-// What a layout has to write files of its own for.
+// An extra for which a layout has to write separate files.
 struct ExtraKey {
   bool Extras::*asked;
   ExtraFile file;

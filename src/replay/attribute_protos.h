@@ -29,11 +29,11 @@ std::optional<RecordedFilter> filter_of(const OpInfo& op);
 struct NodeAttributes {
   std::vector<std::string> protos;        // AttributeProto
   std::vector<std::string> outer_names;   // values that nested graphs read and do not make, each once
-  std::vector<std::string> weight_names;  // weights of nested graphs whose values are in files: the dump has them as ops of their own
+  std::vector<std::string> weight_names;  // weights of nested graphs whose values are in files: the dump has them as separate ops
 };
 
-// `bytes` is what DumpIndex::attribute_bytes() has. Both are untrusted. Errors: kUnsupported for an attribute that the dump does not have
-// whole, kCorrupt for one whose bytes are not there.
+// `bytes` are those of DumpIndex::attribute_bytes(). Both arguments are untrusted. Errors: kUnsupported for an attribute that the dump does
+// not have whole, kCorrupt for one whose bytes are missing.
 Result<NodeAttributes> node_attributes(const OpInfo& op, std::string_view bytes);
 
 // A copy of a proto of node_attributes() in which each of these weights is what `tensor_of` gives for its name, a TensorProto. They stay in

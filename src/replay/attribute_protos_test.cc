@@ -91,7 +91,7 @@ TEST(NodeAttributes, HaveWeightsOfNestedGraphsPutInWhereTheyBelong) {
   });
   ASSERT_TRUE(put_in.ok()) << put_in.status().message();
   EXPECT_EQ(*put_in, with(""));
-  const auto lost = with_weights(bytes, [](std::string_view) -> Result<std::string> { return not_found("it is not there"); });
+  const auto lost = with_weights(bytes, [](std::string_view) -> Result<std::string> { return not_found("it is missing"); });
   EXPECT_EQ(lost.status().code(), StatusCode::kNotFound);
   EXPECT_FALSE(with_weights(std::string_view(bytes).substr(0, bytes.size() - 1), [&](std::string_view) { return whole; }).ok());
 }

@@ -21,7 +21,7 @@ struct Axis {
   size_t axis = 0;
   friend bool operator==(const Axis&, const Axis&) = default;
 };
-// Dimensions that are one dimension of what the op computes, if it is one.
+// Dimensions that may all be one dimension of the op's computation.
 using Cut = std::vector<Axis>;
 
 // A tensor of the execution: inputs, then what nested graphs read, then outputs.
@@ -99,7 +99,7 @@ class Minimiser {
     });
   }
 
-  // Of the whole op: which output differs first.
+  // Finds the first output of the whole op that differs.
   Status find_difference() {
     for (size_t i = 0; i < op_.outputs.size(); ++i) {
       const Tensor& tensor = tensors_[outputs_begin_ + i];
@@ -183,7 +183,7 @@ class Minimiser {
     return any;
   }
 
-  // Which dimensions of the other tensors may be that dimension of the output. What is wrong is found out by running it.
+  // The dimensions of the other tensors that may be that dimension of the output. Running the op shows which guesses are wrong.
   [[nodiscard]] std::vector<Cut> cuts_of(size_t axis) const {
     const size_t behind = boxes_[main_].count.size() - axis;
     Cut outputs;

@@ -21,9 +21,9 @@ constexpr std::string_view kBlockedDomain = "com.microsoft.nchwc";
 constexpr int kBlockedRank = 4;
 constexpr std::array<std::string_view, 6> kRandomTypes = {"RandomNormal",      "RandomNormalLike", "RandomUniform",
                                                           "RandomUniformLike", "Multinomial",      "Bernoulli"};
-// What ONNX Runtime leaves in the graph even when all that it reads is known: control flow, and quantised weights.
+// Ops that ONNX Runtime leaves in the graph even when it knows all of their inputs: control flow, and quantised weights.
 constexpr std::array<std::string_view, 4> kNotFolded = {"If", "Loop", "Scan", "DequantizeLinear"};
-// What dumps before `channel_block` was recorded do not say: any size of a block leads to the same values.
+// For dumps from before `channel_block` was recorded: any size of a block leads to the same values.
 constexpr uint32_t kSomeBlock = 16;
 
 bool is_pseudo(const OpInfo& op) { return op.type == kInputType || op.type == kInitializerType; }
@@ -36,8 +36,8 @@ bool reads_optional(const OpInfo& op) { return op.domain.empty() && (op.type == 
 
 bool has_values(const RecordRow& row) { return (row.flags & kRecordHasData) != 0; }
 
-// Which ops make what kernels take for a weight: weights, and under a runtime that optimised the graph with its taps also what it computed
-// from nothing else when it loaded the graph.
+// The ops whose output kernels treat as a weight: weights and, under a runtime that optimised the graph with its taps, also the outputs
+// that it computed only from weights when it loaded the graph.
 class Constants {
  public:
   explicit Constants(const DumpIndex& dump) : is_constant_(dump.ops().size()) {
@@ -197,7 +197,7 @@ class Finder {
     input.row = input.elements.front();
   }
 
-  // Where elements of a sequence were recorded each counts as a call of its own: they are of the call of the first.
+  // If elements of a sequence were recorded, each counts as a separate call. They belong to the call of the first.
   void learn_sequences() {
     std::map<std::tuple<OpId, uint8_t, uint16_t, int64_t, uint64_t>, uint32_t> firsts;
     for (const size_t place : in_time_order_) {

@@ -30,7 +30,7 @@ struct RecordedOutput {
   uint32_t slot = 0;
   uint32_t block = 0;     // as of RecordedInput
   int64_t element = -1;   // of a sequence
-  bool optional = false;  // the op gives out an optional that holds this
+  bool optional = false;  // the op returns an optional that holds this
 };
 
 struct RecordedOp {

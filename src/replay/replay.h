@@ -1,4 +1,4 @@
-// Runs recorded ops again, from their recorded inputs, and compares what comes out with what was recorded. docs/replay.md.
+// Runs recorded ops again, from their recorded inputs, and compares the outputs with the recorded ones. docs/replay.md.
 
 #ifndef TENSORTAP_REPLAY_REPLAY_H_
 #define TENSORTAP_REPLAY_REPLAY_H_

@@ -17,7 +17,7 @@ struct NewFile {
 };
 
 Status check_absent(const std::string& path) {
-  return path_exists(path) ? invalid_argument(concat(path, " is there already. Choose another name, or remove it")) : Status();
+  return path_exists(path) ? invalid_argument(concat(path, " already exists. Choose another name, or remove it")) : Status();
 }
 
 Status write_all(const std::vector<NewFile>& files) {

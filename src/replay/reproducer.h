@@ -13,14 +13,14 @@
 
 namespace tensortap {
 
-// Errors of the name alone, before anything is run for it: another suffix, a file that is there.
+// Errors of the name alone, before anything runs: another suffix, an existing file.
 Status check_reproducer_path(const std::string& path);
 
 // Writes `path`, and beside it what it needs; the paths of all files. By the suffix of `path`:
 //   .py    a program that needs NumPy and the runtime, and FILE.npz with the model and its values
 //   .onnx  a model, and test_data_set_0/ with input_N.pb and output_N.pb, as ONNX's backend tests have them
-// Nothing that is there already is replaced. Errors: kInvalidArgument for another suffix and for files that are there; why the op cannot be
-// replayed; kUnsupported for element types that NumPy does not have (.py); kIo.
+// Existing files are not replaced. Errors: kInvalidArgument for another suffix and for existing files; why the op cannot be replayed;
+// kUnsupported for element types that NumPy does not have (.py); kIo.
 Result<std::vector<std::string>> write_reproducer(const DumpIndex& dump, const RecordedOp& op, const std::string& path);
 
 }  // namespace tensortap

@@ -16,10 +16,11 @@ namespace tensortap {
 
 using TargetParameters = std::vector<std::pair<std::string_view, std::string>>;
 
-// "/api/records?where=nan%20%3E%200"; what is "" is left out.
+// "/api/records?where=nan%20%3E%200"; skips parameters that are "".
 std::string page_target(std::string_view address, const TargetParameters& parameters);
 
-// Which part of a tensor the page shows first: the last two dimensions, those of one element last of all; of the others the element 0.
+// The part of a tensor that the page shows first: the last two dimensions, preferring those with more than one element; element 0 of the
+// others.
 struct ShownPart {
   std::string at;    // "0,:,:"
   std::string rows;  // "0:64"

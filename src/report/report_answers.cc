@@ -295,7 +295,7 @@ Result<AddedAnswers> add_report_answers(const AskServer& ask, const std::string&
     notes.push_back(concat("And ", more, " more lists are cut."));
   }
   const std::string cut = join(notes, " ");
-  for (Json& dump : start["dumps"]) dump.update({{"changed", false}, {"live", false}});  // nobody looks at its files any more
+  for (Json& dump : start["dumps"]) dump.update({{"changed", false}, {"live", false}});  // the report no longer reads its files
   start["report"] = {{"made", made}, {"cut", cut.empty() ? Json(nullptr) : Json(cut)}, {"sources", sources}};
   answers.hold_back(0);
   if (!answers.add_json(kStartPage, to_json_text(start))) return exhausted("the start page of the report does not fit");

@@ -23,10 +23,10 @@ using AskServer = std::function<Answer(std::string_view target)>;
 // Told now and then, from one thread.
 using ReportProgress = std::function<void(std::string_view stage, uint64_t done, uint64_t total)>;
 
-// Adds what a reader of the report may look at, the most important first: the start page, graphs and their colours, tables, what sentences
-// link to, tensors with NaN or Inf or the largest values and differences with pictures and histograms, curves; then, as long as there is
-// room, every op and record. `made` is a sentence on who made the report. Waits until the comparison of two dumps is ready.
-// Errors: that of the server's answer about the dump, or that of the comparison.
+// Adds the answers that a reader of the report may ask for, the most important first: the start page, graphs and their colours, tables, the
+// targets of links in sentences, tensors with NaN or Inf or the largest values and differences with pictures and histograms, curves; then
+// every op and record that fits. `made` is a sentence on who made the report. Waits until the comparison of two dumps is ready. Errors:
+// that of the server's answer about the dump, or that of the comparison.
 struct AddedAnswers {
   std::vector<std::string> left_out;  // what did not fit, one sentence each
   std::vector<std::string> sources;   // the files of this machine that lines were read from, sorted

@@ -52,7 +52,7 @@ class FakeServer {
     if (parts.size() == 3 && parts[1] == "pair") return json_answer({{"shape_a", {side, side}}, {"record_a", 1}, {"record_b", 2}});
     if (parts.size() == 4 && parts[3] == "histogram") return json_answer({{"kind", "linear"}});
     if (parts.size() == 4 && parts[3] == "slice") return binary_answer(slice());
-    return error_answer(404, "there is no such address");
+    return error_answer(404, "no such address");
   }
 
  private:

@@ -21,7 +21,7 @@ namespace tensortap {
 // The condition by which the page asks for records that are not finite.
 inline constexpr std::string_view kNotFinite = "nan > 0 or pos_inf > 0 or neg_inf > 0";
 
-// Of the two dumps: what the page knows of one.
+// What the page knows of one of the two dumps.
 struct ReportedDump {
   std::string side;  // "" or "b", as the parameter `dump` has it
   std::string name;
@@ -37,8 +37,8 @@ class ReportCollector {
  public:
   ReportCollector(const AskServer& ask, EmbeddedAnswers& answers) : ask_(ask), answers_(answers) {}
 
-  // Asks for JSON, keeps it, and gives it; nothing when it is there already, is no JSON, the server refuses it, or more than this share of
-  // the room would be taken.
+  // Asks for JSON, keeps it, and returns it. Returns nothing if it was kept before, is no JSON, if the server refuses it, or if it would
+  // take more than this share of the room.
   std::optional<Json> keep(const std::string& target, double share = 1);
   // The same for bytes.
   bool keep_bytes(const std::string& target);
@@ -57,7 +57,7 @@ class ReportCollector {
   void keep_graph(const ReportedDump& dump, bool is_pair);
   // The graph in which this op is shown, where the first one hides it.
   void keep_graph_of(const ReportedDump& dump, uint64_t op);
-  // What the page shows beside the graph when an op is chosen.
+  // Keeps the answers that the page shows beside the graph when an op is chosen.
   void keep_op(const ReportedDump& dump, uint64_t op);
   // Description, histogram and picture of a record. Whether all of them are kept.
   bool keep_tensor(const ReportedDump& dump, uint64_t record);

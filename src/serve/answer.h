@@ -24,7 +24,7 @@ struct Answer {
 Answer json_answer(const Json& json);
 // {"error": sentence}
 Answer error_answer(int status, std::string_view sentence);
-// 400 for what was asked wrongly, 404 for what is not there, 413 for what is too large, 500 for everything else.
+// 400 for a wrong question, 404 for an unknown thing, 413 for one that is too large, 500 for everything else.
 Answer error_answer(const Status& status);
 // Little endian.
 Answer binary_answer(std::string bytes);

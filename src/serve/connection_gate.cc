@@ -79,7 +79,7 @@ void ConnectionGate::accept_some() {
       continue;
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
-    // Nobody else is there; or there is no descriptor for the next: then others have to go first.
+    // No further connection waits, or no descriptor is left for it: then others have to go first.
     if (errno == EMFILE || errno == ENFILE) ::poll(nullptr, 0, kPauseMs);
     return;
   }

@@ -34,7 +34,7 @@ class Elements {
   uint64_t count_ = 0;
 };
 
-// Of a tensor: bool as 0 and 1, the modulus of complex numbers. Errors: kNotFound for strings, which are no numbers.
+// The elements of a tensor: bool as 0 and 1, complex numbers as their modulus. Errors: kNotFound for strings, which are no numbers.
 Result<std::unique_ptr<Elements>> tensor_elements(RecordData data);
 
 // A - B, where both have the same shape; NaN where the two are not finite in the same way, 0 where they are. Errors: kNotFound.

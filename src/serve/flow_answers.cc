@@ -19,7 +19,7 @@ bool is_on_way(const NonFiniteOrigin& origin, size_t row) {
   return std::ranges::find(origin.chain, row, &OriginStep::row) != origin.chain.end();
 }
 
-// The way to what the program saw where the record is on it, otherwise the way to the record.
+// The way to the value that the program saw if it leads through the record, otherwise the way to the record.
 NonFiniteOrigin way_through(const ServedDump& dump, size_t row) {
   const NonFiniteFindings& found = dump.nonfinite();
   if (found.seen && is_on_way(*found.seen, row)) return *found.seen;

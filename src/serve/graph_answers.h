@@ -1,4 +1,4 @@
-// /api/graph and /api/graph.bin: what is drawn of the graph when some of its groups are open.
+// /api/graph and /api/graph.bin: the drawing of the graph with some of its groups open.
 
 #ifndef TENSORTAP_SERVE_GRAPH_ANSWERS_H_
 #define TENSORTAP_SERVE_GRAPH_ANSWERS_H_

@@ -172,7 +172,7 @@ class Listener : public httplib::Server {
 Answer page_answer(std::string_view path) {
   const std::string_view name = path == "/" ? "index.html" : path.substr(1);
   const std::string_view content = page_file(name);
-  if (content.empty()) return error_answer(404, concat(quote(path), ": there is no such address"));
+  if (content.empty()) return error_answer(404, concat(quote(path), ": no such address"));
   const std::string_view type = name.ends_with(".js") ? "text/javascript" : name.ends_with(".css") ? "text/css" : "text/html";
   return {200, concat(type, "; charset=utf-8"), std::string(content)};
 }
@@ -232,7 +232,7 @@ class WebServer : public HttpServer {
     response.set_header("Content-Type", answer.type);
   }
 
-  // Whether the answer is there: everything but what comes with a body, which is read later.
+  // Whether the answer is complete: all but requests with a body, which is read later.
   bool begin(const httplib::Request& request, httplib::Response& response) {
     const std::string_view path = path_of_page(std::string_view(request.target).substr(0, request.target.find('?')));
     const bool is_page = !path.starts_with("/api/");
@@ -252,7 +252,7 @@ class WebServer : public HttpServer {
     return true;
   }
 
-  // Without the dump whose page asks.
+  // The path without the dump whose page asks.
   [[nodiscard]] std::string_view path_of_page(std::string_view path) const {
     size_t number = 0;
     std::string_view rest;

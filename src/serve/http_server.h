@@ -19,13 +19,13 @@ namespace tensortap {
 // What the server asks for its answers, from several threads at a time.
 struct WebService {
   std::function<Answer(std::string_view target)> get;
-  // Of a change. May be empty.
+  // Answers a request for a change. May be empty.
   std::function<Answer(std::string_view target, std::string_view body)> post;
-  // Makes an event stream, whose function gives the next piece of it ("" = nothing new) until it gives nothing; it waits up to a moment
+  // Makes an event stream: a function that returns the next piece of it ("" = nothing new), or nothing at the end; it waits up to a moment
   // itself. An empty function when the target is no stream. May be empty.
   using Events = std::function<std::optional<std::string>()>;
   std::function<Events(std::string_view target)> events;
-  // How many dumps have a page of their own, below "/dump/0/" and so on; targets of their answers begin so.
+  // The number of dumps with a separate page, below "/dump/0/" and so on; targets of their answers begin with that.
   size_t pages = 0;
 };
 

@@ -62,7 +62,7 @@ Result<std::unique_ptr<Elements>> elements_of(const AskedDump& asked, const Numb
   }
   const std::string order = comparison.pairing().pairs[pair.value().pair].accepted.order.text();
   if (!order.empty())
-    return not_found(concat("the elements of B stand in another order (", order, "): there is no picture of the difference"));
+    return not_found(concat("the elements of B are in another order (", order, "): there is no picture of the difference"));
   TENSORTAP_ASSIGN_OR_RETURN(RecordData a, read(asked.comparison->a(), pair.value().row_a));
   TENSORTAP_ASSIGN_OR_RETURN(RecordData b, read(asked.comparison->b(), pair.value().row_b));
   return of == "ulp" ? ulp_elements(std::move(a), std::move(b)) : difference_elements(std::move(a), std::move(b));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kUlpPiece = 4096;
 
-// The numbers of a floating type in their order: 0 is 0, the smallest one 1. What lies between two of them is the nearer.
+// Numbers the values of a floating type in order: 0 is 0, the smallest one 1. A value between two of them counts as the nearer one.
 class FloatOrder {
  public:
   explicit FloatOrder(DType dtype)

@@ -11,8 +11,8 @@
 
 namespace tensortap {
 
-// Of the narrower of two floating types; of other types |A - B|. NaN where the two are not finite in different ways, 0 where they are in
-// the same. Errors: kNotFound when the shapes differ, or the values are no numbers.
+// The difference of each element in steps of the narrower of two floating types; |A - B| for other types. NaN where the two are not finite
+// in different ways, 0 where they are not finite in the same way. Errors: kNotFound when the shapes differ, or the values are no numbers.
 Result<std::unique_ptr<Elements>> ulp_elements(RecordData a, RecordData b);
 
 }  // namespace tensortap

@@ -14,10 +14,10 @@
 
 namespace tensortap {
 
-// Thread-safe. Keeps a few tensors, of 256 MiB together; what is mapped from its file takes nothing and is not kept.
+// Thread-safe. Keeps a few tensors, 256 MiB together. Tensors mapped from a file take no memory and are not kept.
 class RecentData {
  public:
-  // The data of a row: what was kept, or else what `read` gives.
+  // The data of a row: the kept data, otherwise the result of `read`.
   Result<RecordData> get(size_t row, const std::function<Result<RecordData>()>& read);
 
  private:

@@ -30,7 +30,7 @@ TEST(RecentData, ATensorIsReadOnceAsLongAsFewOthersAre) {
   EXPECT_EQ(read, std::vector<size_t>({1, 2, 3, 4, 5, 1})) << "the oldest of five was given up";
   read.clear();
   for (int time = 0; time < 2; ++time) get(7, 10, true);
-  EXPECT_EQ(read, std::vector<size_t>({7, 7})) << "what is mapped is not kept";
+  EXPECT_EQ(read, std::vector<size_t>({7, 7})) << "mapped data are not kept";
   read.clear();
   constexpr int64_t kTooLarge = 80 << 20;
   for (int time = 0; time < 2; ++time) get(8, kTooLarge);

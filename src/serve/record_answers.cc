@@ -59,7 +59,7 @@ Json outputs_json(const ServedDump& dump, size_t row) {
   return list;
 }
 
-// Where records say which memory a tensor was in: what read this content of it.
+// The readers of this content of memory, in dumps that record the memory of each tensor.
 Json memory_consumers(const ServedDump& dump, size_t row) {
   Json list = Json::array();
   const RecordRow& made = dump.rows()[row];

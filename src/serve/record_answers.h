@@ -23,10 +23,10 @@ Result<Answer> record_answer(const AskedDump& asked, const std::string& number);
 // A record as `ls --json` has it, with "record" (its row number) and "op_id".
 Json listed_record_json(const DumpIndex& dump, size_t row);
 
-// What `show` says, and what stands beside the record: "inputs", "outputs", "consumers", "source_lines", "module".
+// The JSON of `show`, and more about the record: "inputs", "outputs", "consumers", "source_lines", "module".
 Json whole_record_json(const ServedDump& dump, size_t row);
 
-// Of the text of a path: "12". Errors: kInvalidArgument; kNotFound for a row that is not there.
+// Reads the row in the text of a path: "12". Errors: kInvalidArgument; kNotFound for an unknown row.
 Result<size_t> parse_row(const ServedDump& dump, const std::string& text);
 
 }  // namespace tensortap

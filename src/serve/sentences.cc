@@ -162,7 +162,7 @@ void Sentences::add_nonfinite(const Json& report) {
     add_clear(concat("No NaN and no Inf reached what the program saw; ", counted(harmless, "op"), " made some that did no harm."),
               "#table?where=nan%20%3E%200%20or%20pos_inf%20%3E%200%20or%20neg_inf%20%3E%200");
   } else {
-    add_clear(report.at("origins").empty() ? "No NaN and no Inf was seen." : "No NaN and no Inf was seen, but what is there on purpose.");
+    add_clear(report.at("origins").empty() ? "No NaN and no Inf was seen." : "No NaN and no Inf was seen, except intended ones.");
   }
 }
 

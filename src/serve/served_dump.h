@@ -51,15 +51,15 @@ class MadeOnce {
   mutable std::atomic<bool> is_made_ = false;
 };
 
-// Thread-safe; what it holds is that of the files when they were opened.
+// Thread-safe. Its contents are those of the files when they were opened.
 class ServedDump {
  public:
   // As read/open_dump.h opens it. `is_live`: it is still being written.
   static Result<std::shared_ptr<const ServedDump>> open(const std::string& path, bool is_live = false, const SourceFiles& sources = {});
-  // Of a dump that was opened as `path`.
+  // Serves a dump that was opened as `path`.
   static std::shared_ptr<const ServedDump> opened(const std::string& path, std::unique_ptr<DumpIndex> index, bool is_live = false,
                                                   const SourceFiles& sources = {});
-  // Of a dump that is open, for tests. `name` stands where the path does otherwise.
+  // Serves an open dump, for tests. `name` replaces the path.
   static std::shared_ptr<const ServedDump> of(std::string name, std::unique_ptr<DumpIndex> index);
   ServedDump(const ServedDump&) = delete;
   ServedDump& operator=(const ServedDump&) = delete;
@@ -69,12 +69,12 @@ class ServedDump {
   [[nodiscard]] std::span<const RecordRow> rows() const { return index_->rows(); }
   [[nodiscard]] const Json& manifest() const { return manifest_; }  // an object
 
-  // As DumpIndex::data(); what was read last is not read again.
+  // As DumpIndex::data(), without reading the most recent tensors again.
   [[nodiscard]] Result<RecordData> data(size_t row) const;
 
   // Rows of an op, in the order of the dump.
   [[nodiscard]] std::span<const uint32_t> rows_of(OpId op) const;
-  // What one pass over all rows tells.
+  // The result of one pass over all rows.
   struct RowCounts {
     std::set<int32_t> ranks;
     std::set<uint8_t> phases;
@@ -88,7 +88,7 @@ class ServedDump {
   // What `find` says, with its own limit.
   [[nodiscard]] const Json& find_report() const;
   [[nodiscard]] const TrendReport& trends() const;
-  // Whether both are there, so that nobody waits for them.
+  // Whether both are ready, so that no caller waits for them.
   [[nodiscard]] bool is_looked_through() const { return find_.is_made() && trends_.is_made(); }
   // Where NaN and Inf of the dump began, and what came of them.
   [[nodiscard]] const NonFiniteFindings& nonfinite() const;
@@ -103,7 +103,7 @@ class ServedDump {
   [[nodiscard]] bool changed() const;
 
  private:
-  // What a file was: its name in the folder, and what stat(2) tells.
+  // The state of a file when it was opened: its name in the folder, and the facts of stat(2).
   struct FileState {
     std::string name;
     uint64_t device = 0;
@@ -144,7 +144,7 @@ class ServedDump {
   mutable RecentData recent_;
 };
 
-// The number of an op, as a text. Errors: kInvalidArgument; kNotFound for an op that is not there.
+// The op with this number, given as text. Errors: kInvalidArgument; kNotFound for an unknown op.
 Result<OpId> parse_op(const ServedDump& dump, const std::string& text);
 
 }  // namespace tensortap

@@ -81,7 +81,7 @@ Status choose_window(std::string_view name, const std::string& text, Axis& axis)
   return {};
 }
 
-// What stands for all elements of a cell: the first NaN, else the first Inf, else what is asked for.
+// The number that represents all elements of a cell: the first NaN, otherwise the first Inf, otherwise the reduction that was asked for.
 class Cell {
  public:
   void add(double number, std::string_view reduce) {

@@ -69,7 +69,7 @@ Result<Answer> values_answer(const ServedDump& dump, size_t row, std::string_vie
     TENSORTAP_ASSIGN_OR_RETURN(const auto elements, elements_of(dump, row));
     return find_answer(*elements, request);
   }
-  return not_found(concat(quote(request.path()), ": there is no such address"));
+  return not_found(concat(quote(request.path()), ": no such address"));
 }
 
 }  // namespace tensortap

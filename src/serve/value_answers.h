@@ -13,8 +13,8 @@
 
 namespace tensortap {
 
-// Of the values of a record; of its exponents, where the dump has those alone. `row` is a valid row; `part` is the last part of the path.
-// Errors: kInvalidArgument; kNotFound for a record without values.
+// The values of a record, or its exponents if the dump has only those. `row` is a valid row; `part` is the last part of the path. Errors:
+// kInvalidArgument; kNotFound for a record without values.
 Result<Answer> values_answer(const ServedDump& dump, size_t row, std::string_view part, const WebRequest& request);
 
 }  // namespace tensortap

@@ -94,7 +94,7 @@ TEST_F(ValueAnswers, LargePartsAreReducedAndNothingNonFiniteIsLost) {
   EXPECT_THAT(picture.header, ElementsAre(0x534c4943, 300, 350, 2, 2, 600, 700, 0, 0, 0));
   EXPECT_EQ(picture.values[0], -3);
   EXPECT_EQ(picture.values[299 * 350 + 349], kInf);
-  EXPECT_TRUE(std::isnan(picture.values[50 * 350 + 50])) << "NaN stands for a cell that has Inf as well";
+  EXPECT_TRUE(std::isnan(picture.values[50 * 350 + 50])) << "NaN represents a cell that also has Inf";
   EXPECT_EQ(picture_of(get(row, "slice?at=:,:&reduce=max")).values[0], 2);
   EXPECT_EQ(picture_of(get(row, "slice?at=:,:&reduce=min")).values[0], -3);
   EXPECT_EQ(picture_of(get(row, "slice?at=:,:&rows=0:100&cols=0:512")).header[3], 1U);

@@ -173,7 +173,7 @@ Result<Answer> WebAnswers::answer(const WebRequest& request) const {
     return describe(waits == "yes");
   }
   const auto route = std::ranges::find_if(kRoutes, [&](const Route& one) { return fits(one, parts); });
-  if (route == std::end(kRoutes)) return not_found(concat(quote(request.path()), ": there is no such address"));
+  if (route == std::end(kRoutes)) return not_found(concat(quote(request.path()), ": no such address"));
   TENSORTAP_ASSIGN_OR_RETURN(const Dump dump, chosen(request));
   return route->answer({*dump, request, dump == b_, comparison_.get()}, route->is_numbered ? parts[2] : std::string());
 }

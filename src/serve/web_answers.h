@@ -30,17 +30,17 @@ class WebAnswers {
   // `b` "" = one dump. Otherwise `a` is judged and `b` is the reference, as in `tensortap compare A B`, in the background, with the noise
   // that lies in their folders. Errors are those of open_dump().
   static Result<std::unique_ptr<WebAnswers>> open(const std::string& a, const std::string& b, const SourceFiles& sources = {});
-  // Of a dump that a program is still writing, as it is now.
+  // Answers about a dump that a program is still writing, as it is now.
   static Result<std::unique_ptr<WebAnswers>> open_growing(const std::string& path, const SourceFiles& sources = {});
-  // Of dumps that are open; `b` may be null.
+  // Answers about dumps that are open; `b` may be null.
   static std::unique_ptr<WebAnswers> of(Dump a, Dump b, ComparisonOptions options = {});
-  // Of two dumps that were compared: `pairs` has run. What its comparison borrows must outlive this.
+  // Answers about two dumps that were compared: `pairs` has run. The data that its comparison borrows must outlive this.
   static std::unique_ptr<WebAnswers> of(Dump a, Dump b, std::unique_ptr<ComparedPairs> pairs);
   ~WebAnswers();
   WebAnswers(const WebAnswers&) = delete;
   WebAnswers& operator=(const WebAnswers&) = delete;
 
-  // The answer to a GET of "/api/records?where=nan%20%3E%200". What goes wrong is an answer as well.
+  // The answer to a GET of "/api/records?where=nan%20%3E%200". An error is also an answer.
   [[nodiscard]] Answer get(std::string_view target) const;
 
   // What the start page says before anything else, as sentences_json() (serve/sentences.h). Before the first question.

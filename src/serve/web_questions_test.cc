@@ -99,7 +99,7 @@ TEST(WebGraph, GroupsOpenAndClose) {
   const Json one = asked_of("/api/graph?open=none&plus=g%3Aa");
   EXPECT_THAT(one.at("open"), ElementsAre("g:a"));
   EXPECT_THAT(asked_of("/api/graph?open=all&minus=g%3Aa").at("open"), ElementsAre("g:b"));
-  EXPECT_THAT(asked_of("/api/graph?open=none&op=3").at("open"), ElementsAre("g:b")) << "what hides the op is open";
+  EXPECT_THAT(asked_of("/api/graph?open=none&op=3").at("open"), ElementsAre("g:b")) << "the group that hides the op is open";
   EXPECT_THAT(asked_of("/api/graph?open=some", 400).at("error"), HasSubstr("not one of"));
   EXPECT_THAT(asked_of("/api/graph?op=4", 400).at("error"), HasSubstr("op"));
 }
@@ -112,7 +112,7 @@ TEST(WebGraph, EveryOpHasTheNodeThatShowsIt) {
   EXPECT_EQ(node_of(1).at("op"), 1);
   EXPECT_EQ(node_of(1).at("name"), "Sub");
   EXPECT_EQ(nodes.at(node_of(1).at("parent").get<size_t>()).at("id"), "g:a");
-  EXPECT_EQ(node_of(3).at("id"), "g:b") << "a closed group stands for its ops";
+  EXPECT_EQ(node_of(3).at("id"), "g:b") << "a closed group represents its ops";
   EXPECT_EQ(node_of(3).at("ops"), 1);
 }
 

@@ -24,7 +24,8 @@ std::string percent_encoded(std::string_view text);
 // Immutable. Messages of errors begin with the name of the parameter.
 class WebRequest {
  public:
-  // Of "/api/records?where=nan%20%3E%200". Errors: kInvalidArgument for what is no path, for a bad escape, a byte 0, text that is no UTF-8.
+  // Parses "/api/records?where=nan%20%3E%200". Errors: kInvalidArgument for a target that is no path, a bad escape, a byte 0, text that is
+  // no UTF-8.
   static Result<WebRequest> parse(std::string_view target);
 
   [[nodiscard]] const std::string& path() const { return path_; }

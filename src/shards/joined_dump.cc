@@ -26,7 +26,7 @@ namespace {
 constexpr double kSameSum = 1e-2;  // relative L2: parts that add up to the reference's value
 constexpr size_t kMostProblems = 10;
 
-// "OP:SLOT", what the lines of a file are for.
+// "OP:SLOT", the slot that the lines of a file name.
 std::string slot_of_op(const DumpIndex& dump, const RecordRow& row) {
   return concat(op_of(dump, row).name, ":", slot_name(static_cast<SlotKind>(row.slot_kind), row.slot_index));
 }
@@ -268,7 +268,7 @@ Status JoinedDump::fill(const ShardRequest& request, const DumpIndex& reference)
   }
   if (sums_ > 0) {
     add_problem(concat(sums_, sums_ == 1 ? " record is a partial sum" : " records are partial sums",
-                       " of which there are statistics only: those of a sum cannot be had from them; capture tensors (--full)"));
+                       " with statistics only, from which those of the sum cannot be computed; capture tensors (--full)"));
   }
   return {};
 }
@@ -296,7 +296,7 @@ Result<std::unique_ptr<DumpIndex>> join_shards(const std::string& job, const Sha
   }
   if (lines.empty()) {
     return invalid_argument(
-        concat("the dumps in ", job, " name no groups of ranks: --groups tp=0-", dumps.size() - 1, " says which hold shards"));
+        concat("the dumps in ", job, " name no groups of ranks; name the ranks that hold shards with --groups tp=0-", dumps.size() - 1));
   }
   auto joined = std::make_unique<JoinedDump>(std::move(dumps), std::move(lines));
   TENSORTAP_RETURN_IF_ERROR(joined->fill(request, reference));

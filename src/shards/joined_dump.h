@@ -21,18 +21,21 @@ struct ShardRequest {
   std::vector<RankGroup> groups;    // empty: the named dimensions of the meshes that the dumps tell
 };
 
-// Opens the dumps of the ranks of a job. The first rank of those that are joined by groups stands for them; ops that only other ranks have,
-// as stages of a pipeline, follow. Each of its records is, in this order: what the first line of the file that matches says; what the op
-// that made or reads it says of its placement; where nothing is said, by the record of `reference` of the same op and execution: cut where
-// its shape is that of the parts put together along one dimension, a sum where the parts add up to it; otherwise as the rank has it.
-// Tensors are put together when they are asked for and held by who asked, one at a time; nothing is written. Statistics are those that can
-// be had from the parts' own. `reference` is needed during the call only. What could not be done is in problems().
+// Opens the dumps of the ranks of a job as one. The first rank of those that groups join represents them; ops that only other ranks have,
+// such as stages of a pipeline, follow. The first of these that applies decides how a record is put together:
+// - the first matching line of the file,
+// - the placement that is recorded for the op that made or reads it,
+// - the record of `reference` for the same op and execution: the record is cut if that has the shape of the parts put together along one
+//   dimension, a sum if the parts add up to it,
+// - otherwise it stays as the rank has it.
+// Tensors are put together on request, one at a time, and the caller holds them; nothing is written. Statistics are those that can be
+// computed from the parts' statistics. `reference` is needed during the call only. problems() reports what could not be done.
 //
-// Errors: those of opening; kInvalidArgument for two dumps of one rank, for a group that nobody names, for a line of the file that names
-// other dimensions than the tensor has, or whose parts do not fit each other.
+// Errors: those of opening; kInvalidArgument for two dumps of one rank, for a group that nothing defines, for a line of the file that
+// names other dimensions than the tensor has, or whose parts do not fit each other.
 Result<std::unique_ptr<DumpIndex>> join_shards(const std::string& job, const ShardRequest& request, const DumpIndex& reference);
 
-// Whether a dump of a rank tells meshes, by which shards can be put together without being told.
+// Whether a dump of a rank records meshes, with which shards can be put together without a file or groups.
 bool tells_shards(const DumpIndex& dump);
 
 }  // namespace tensortap

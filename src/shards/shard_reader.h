@@ -43,8 +43,8 @@ class ShardReader {
  public:
   ShardReader(const ShardDumps& dumps, const RankLines& lines) : dumps_(dumps), lines_(lines) {}
 
-  // Shape, statistics and whether there are data, from the rows alone, of what a rank's part is in by the cuts from `cut` on. Errors:
-  // kNotFound when a rank lacks the record, kInvalidArgument when the parts do not fit or a rank is in no such group.
+  // Shape, statistics and whether there are data, from the rows alone, of the tensor that a rank's part belongs to by the cuts from `cut`
+  // on. Errors: kNotFound when a rank lacks the record, kInvalidArgument when the parts do not fit or a rank is in no such group.
   struct Described {
     TensorDesc desc;
     TensorStats stats;
@@ -55,7 +55,7 @@ class ShardReader {
   [[nodiscard]] Result<WholeTensor> read(const ShardSource& source, int64_t rank, size_t cut) const;
 
  private:
-  // A dimension of a mesh stands for a group as its number.
+  // The ranks of the group that the cut names. A cut with a mesh names a dimension of it by number.
   [[nodiscard]] std::vector<int64_t> line_of(const std::pair<ShardCut, size_t>& cut, int64_t rank) const;
   [[nodiscard]] Result<uint32_t> row_of(const ShardSource& source, int64_t rank) const;
   [[nodiscard]] Result<WholeTensor> read_part(const ShardSource& source, int64_t rank) const;

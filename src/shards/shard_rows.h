@@ -36,7 +36,7 @@ class ShardRows {
 class ToldPlacements {
  public:
   explicit ToldPlacements(const DumpIndex& dump);
-  // Of an input what its op says, of an output what an op says that reads it; null where nothing is said.
+  // The placement of an input as its op records it, of an output as an op that reads it records it; null if neither is recorded.
   [[nodiscard]] const SlotPlacement* of(uint32_t row) const;
 
  private:

@@ -454,7 +454,7 @@ TEST_F(Ranks, MistakesAreOfTheWordsThatWereGiven) {
       {"ranks job --groups 0-3", "--groups \"0-3\": a group has a name; for example dp=0-3,4-7"},
       {"ranks job --groups dp=0-x", "\"0-x\" is no rank and no range of ranks"},
       {"ranks job --groups dp=3-1", "\"3-1\" is no rank"},
-      {"ranks job --groups dp=0-2,2-3", "rank 2 is there twice"},
+      {"ranks job --groups dp=0-2,2-3", "rank 2 is listed twice"},
       {"ranks job --groups dp=3-9", "has fewer than two ranks with a dump; there are 0-3"},
       {"ranks job --limit 0", "--limit"},
   };

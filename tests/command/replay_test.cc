@@ -109,7 +109,7 @@ TEST_F(Replay, WritesAnOpForOthers) {
   EXPECT_EQ(names_in(path("op/test_data_set_0")), (std::vector<std::string>{"input_0.pb", "output_0.pb"}));
   const Done there = at("replay dump softmax_1 --emit op/model.onnx");
   EXPECT_EQ(there.code, 2);
-  EXPECT_THAT(there.err, HasSubstr("is there already"));
+  EXPECT_THAT(there.err, HasSubstr("already exists"));
   EXPECT_EQ(at("replay bare softmax_1 --emit bare.py").code, 3);
   EXPECT_FALSE(std::filesystem::exists(path("bare.npz")));
 }
@@ -169,7 +169,7 @@ TEST_F(Replay, RefusesToCutWhatCannotBe) {
                                                               {"replay dump softmax_2 --minimize", 2, "softmax_1"},
                                                               {"replay bare softmax_1 --minimize", 3, "softmax_1"},
                                                               {"replay dump softmax_1 --minimize --emit op.txt", 2, ".py or .onnx"},
-                                                              {"replay dump softmax_1 --minimize --emit m.onnx", 2, "is there already"}}) {
+                                                              {"replay dump softmax_1 --minimize --emit m.onnx", 2, "already exists"}}) {
     const Done done = at(words);
     EXPECT_EQ(done.code, code) << words << done.said();
     EXPECT_THAT(done.err, HasSubstr(message));

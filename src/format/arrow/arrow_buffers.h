@@ -13,11 +13,11 @@
 
 namespace tensortap {
 
-// The buffers of one array. Of a list there are two arrays: the list itself and its child.
+// The buffers of one array. A list has two arrays: the list itself and its child.
 struct ArrowBuffers {
   uint64_t length = 0;
   uint64_t nulls = 0;
-  std::vector<std::vector<std::byte>> buffers;  // the first says which rows have a value: a bit each, empty = all
+  std::vector<std::vector<std::byte>> buffers;  // the first has a bit for each row: 1 = it has a value; empty = all have
   std::vector<ArrowBuffers> children;
 };
 

@@ -1,4 +1,4 @@
-// A FlatBuffer, written from its root on: what the metadata of Arrow's files is in.
+// A FlatBuffer, written from its root on: the encoding of the metadata of Arrow's files.
 
 #ifndef TENSORTAP_FORMAT_ARROW_FLAT_BUFFER_H_
 #define TENSORTAP_FORMAT_ARROW_FLAT_BUFFER_H_
@@ -38,7 +38,7 @@ class FlatBuffer {
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
 
  private:
-  void align(size_t to, size_t behind = 0);  // so that what lies `behind` bytes further on is aligned
+  void align(size_t to, size_t behind = 0);  // aligns the place that lies `behind` bytes further on
   void put(uint64_t value, size_t width);
   void link(size_t place, size_t target);
 

@@ -141,7 +141,7 @@ class Values {
     }
   }
 
-  // The value that a name stands for now. An empty name is an input that is left out.
+  // The value that currently has this name. An empty name is an omitted input.
   std::string read(const std::string& name) {
     if (!name.empty() && !newest_.contains(name)) is_input(name);
     return name.empty() ? name : newest_.at(name);

@@ -14,7 +14,7 @@
 
 namespace tensortap {
 
-// What an operation's tensors are, in their order. An undefined type, and what is missing at the end, is not known.
+// The types of an operation's tensors, in order. An undefined type is unknown, and so are those missing at the end.
 struct OperationTypes {
   std::vector<TensorDesc> inputs;
   std::vector<TensorDesc> outputs;
@@ -24,13 +24,13 @@ using TypesOf = std::function<OperationTypes(std::string_view name)>;
 
 inline constexpr int64_t kAllLevels = -1;
 
-// The bytes of a ModelProto. `text` is one such file, `name` what messages call it. Nested operations are taken apart down to `level`: 0 is
-// the topology's own operation, 1 what it is made of, and so on; kAllLevels is to the last, and other negative numbers are 1, as for msit.
-// Operators are of the domain "atb", their parameters attributes; a parameter inside another is called "outer.inner". Each value has one
-// maker: what an operation makes under a name that stands for something already gets a name of its own, and what follows reads that. What
-// is read and not made is an input of the graph. Values have the types that `types` knows; of others the type is opaque.
-// Untrusted input. Errors: kInvalidArgument for text that is no such topology, with the place; kUnsupported for one whose model would not
-// fit into a protobuf message.
+// Returns the bytes of a ModelProto. `text` is one such file, `name` its name in messages. Nested operations are taken apart down to
+// `level`: 0 is the topology's own operation, 1 its parts, and so on. kAllLevels goes down to the last level; other negative numbers count
+// as 1, as for msit. Operators are of the domain "atb", and their parameters are attributes; a parameter inside another is called
+// "outer.inner". Each value has one maker: if an operation makes a value under a name that is already taken, the value gets a new name, and
+// later operations read that one. A value that is read but never made is an input of the graph. Values have the types that `types` knows;
+// other types are opaque. Untrusted input. Errors: kInvalidArgument for text that is no such topology, with the place; kUnsupported if the
+// model would not fit into a protobuf message.
 Result<std::string> topology_model(std::string_view text, std::string_view name, int64_t level, const TypesOf& types);
 
 }  // namespace tensortap

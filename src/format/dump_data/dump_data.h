@@ -11,7 +11,7 @@ bool dump_data_row_holds(DType dtype);
 bool dump_data_recognise(std::span<const std::byte> head);
 // Named "input.0", "output.0", "buffer.0", "space.0", inputs first. A tensor without payload is left out.
 Result<std::vector<NamedTensor>> dump_data_decode(std::span<const std::byte> bytes);
-// Names as above say what a tensor is; with others all are outputs.
+// A tensor whose name begins with "input." becomes an input; all others become outputs.
 Result<std::string> dump_data_encode(std::span<const NamedTensor> tensors);
 
 }  // namespace tensortap

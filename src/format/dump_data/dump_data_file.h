@@ -16,7 +16,7 @@
 
 namespace tensortap {
 
-// What an output was before the compiler of the system changed its op.
+// The output from which the system's compiler made this one when it changed the op.
 struct DumpDataOrigin {
   std::string name;
   uint32_t output = 0;
@@ -76,14 +76,14 @@ Result<uint64_t> dump_data_head_bytes(std::span<const std::byte> head, uint64_t 
 // Describes a file of `file_bytes` bytes by its first ones. Every payload is inside the file. Errors: kCorrupt, with what is wrong.
 Result<DumpDataFile> parse_dump_data(std::span<const std::byte> head, uint64_t file_bytes);
 
-// What a tensor is in our terms: a shape that cannot be one of ours is flat, a type that we do not have is bytes. Errors: kCorrupt when
-// the payload is too small for it.
+// Describes a tensor in our terms: a shape that we cannot represent becomes flat, a type that we do not have becomes bytes. Errors:
+// kCorrupt when the payload is too small.
 Result<TensorDesc> dump_data_desc(const DumpDataTensor& tensor);
 
 // The tensor in `payload`, its `size` bytes; borrows from them, or from its owner where the bits had to be put in order.
 Result<NamedTensor> load_dump_data(const DumpDataTensor& tensor, std::span<const std::byte> payload, std::string name);
 
-// Whether a dtype has a number of its own, so that its tensors come back as they are.
+// Whether the format has a number for this dtype, so that its tensors come back unchanged.
 bool dump_data_holds(DType dtype);
 // The description of a tensor to be written, in the order ND. `desc` is of a dtype that dump_data_holds() and has a size.
 DumpDataTensor describe_dump_data(const TensorDesc& desc);

@@ -74,7 +74,7 @@ TEST(DumpDataFile, TellsEveryField) {
   EXPECT_EQ(payload(in) + "|" + payload(out) + "|" + payload(read->buffers[0]) + "|" + payload(read->workspaces[0]), "ab|cde|fg|h");
 }
 
-// The small device's mark stands beyond the message of one byte that the length allows.
+// The small device's mark lies beyond the message of one byte that the length allows.
 TEST(DumpDataFile, AMarkBehindTheMessageIsNotLookedAt) {
   const std::array<unsigned char, 17> bytes = {1, 0, 0, 0, 0, 0, 0, 0, 0x5a, 0x5a, 0x5a, 0x5a, 0xe7, 0x25, 0xe7, 0xe7, 0x10};
   const std::string file(bytes.begin(), bytes.end());
@@ -140,7 +140,7 @@ TEST(DumpDataFile, SizesAreCheckedBeforeTheyAreUsed) {
 TEST(DumpDataFile, ATensorSmallerThanItsShapeIsDamage) {
   DumpDataTensor tensor = describe_dump_data({DType::kFloat32, {2, 3}});
   tensor.size = 23;
-  EXPECT_THAT(dump_data_desc(tensor).status().message(), HasSubstr("DT_FLOAT [2, 3] takes 24 bytes, 23 are there"));
+  EXPECT_THAT(dump_data_desc(tensor).status().message(), HasSubstr("DT_FLOAT [2, 3] takes 24 bytes, the payload has 23"));
   tensor.size = 32;
   EXPECT_EQ(dump_data_desc(tensor)->shape, Shape({2, 3}));
   tensor.dims = {UINT64_MAX, 2};

@@ -261,7 +261,7 @@ Status place_payloads(DumpDataFile& file, uint64_t begin, uint64_t file_bytes) {
   }
   const bool some_absent = all > there && with_address > 0 && with_address == there;
   if (all > there && !some_absent) {
-    return bad_file(concat("the tensors take ", all, " bytes, ", there, " are there: the file is cut short"));
+    return bad_file(concat("the tensors take ", all, " bytes, the payloads have ", there, ": the file is cut short"));
   }
   uint64_t at = begin;
   for (DumpDataTensor* tensor : tensors) {
@@ -361,8 +361,8 @@ Result<TensorDesc> dump_data_desc(const DumpDataTensor& tensor) {
   if (!possible) return flat(type->dtype, bits >= 8 ? tensor.size / (bits / 8) : tensor.size * (8 / bits));
   const std::optional<uint64_t> bytes = numel ? packed_bytes(type->dtype, *numel) : std::nullopt;
   if (!bytes || *bytes > tensor.size) {
-    return bad_file(concat(type->name, " ", Shape(dims).to_text(), " takes ", bytes ? concat(*bytes) : "too many", " bytes, ", tensor.size,
-                           " are there"));
+    return bad_file(concat(type->name, " ", Shape(dims).to_text(), " takes ", bytes ? concat(*bytes) : "too many",
+                           " bytes, the payload has ", tensor.size));
   }
   return TensorDesc{type->dtype, Shape(dims)};
 }

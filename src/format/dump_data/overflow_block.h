@@ -31,8 +31,8 @@ std::array<std::byte, kOverflowBlockBytes> make_overflow_block(const OverflowBlo
 // known.
 Result<Json> overflow_block_json(std::span<const std::byte> block);
 
-// The ops that such JSON tells of, also MindSpore's files: where it describes three places, those with a state, or else the computing core.
-// Nothing for JSON of another kind.
+// The ops in such JSON, including MindSpore's files. If it describes three places, those with a state count, or if none has one, the
+// computing core. Empty for other JSON.
 std::vector<OverflowBlock> overflows_in(const Json& description);
 
 }  // namespace tensortap

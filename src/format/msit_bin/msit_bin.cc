@@ -11,7 +11,7 @@
 namespace tensortap {
 namespace {
 
-// Lines with which a header begins; a file whose lines stand in another order is known by its extension.
+// The lines with which a header begins. A file with these lines in another order is recognised by its extension.
 constexpr std::array<std::string_view, 5> kFirstLines = {"$Version=", "$Object.", "format=", "dtype=", "dims="};
 
 }  // namespace

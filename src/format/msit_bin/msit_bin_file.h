@@ -40,11 +40,10 @@ inline constexpr size_t kMsitBinHead = 1024;
 // kUnsupported for more dimensions than kMaxRank.
 Result<MsitBinFile> parse_msit_bin(std::span<const std::byte> head, uint64_t file_bytes);
 
-// Whether the bytes are the begin of a file as msit and we write it. What follows another file's end and begins so was appended: somebody
-// dumped to the same path twice.
+// Whether the bytes begin a file as msit and we write it. If such bytes follow the end of a file, two dumps were written to the same path.
 bool begins_msit_bin(std::span<const std::byte> bytes);
 
-// What a header is made of.
+// The parts of a header.
 struct MsitBinHeader {
   TensorDesc desc;
   int32_t format = kMsitFormatNd;

@@ -26,7 +26,7 @@ uint64_t memory_of_machine() {
   return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : UINT64_MAX;
 }
 
-// A small archive may say that it holds any amount: what a member is decompressed to is what its npy header asks for.
+// A small archive may claim to hold any amount, so a member may only decompress to the size that its npy header needs.
 Status check_deflated(std::span<const std::byte> bytes, const ZipEntry& entry) {
   TENSORTAP_ASSIGN_OR_RETURN(const std::string prefix, read_member_head(bytes, entry, kNpyPrefix));
   TENSORTAP_ASSIGN_OR_RETURN(const uint64_t header_bytes, npy_header_bytes(std::as_bytes(std::span(prefix))));

@@ -209,7 +209,7 @@ Result<ZipEntry> read_local_header(Bytes bytes, uint64_t offset) {
   entry.size = get<uint32_t>(bytes, offset + 22);
   const auto flags = get<uint16_t>(bytes, offset + 6);
   if ((flags & (kEncrypted | kSizesFollow)) != 0 || (entry.method != 0 && entry.method != 8))
-    return unsupported("zip: a local header of this kind");
+    return unsupported("zip: unsupported local header");
   uint64_t* const values[] = {&entry.size, &entry.stored_size};
   TENSORTAP_RETURN_IF_ERROR(apply_zip64(*extra, values));
   if (!fits(entry.data_offset, entry.stored_size, bytes.size()))
@@ -225,7 +225,8 @@ Result<std::string> read_member_head(Bytes bytes, const ZipEntry& entry, uint64_
     const Bytes head = first_of(*stored, count);
     return std::string(reinterpret_cast<const char*>(head.data()), head.size());
   }
-  // What does not fit ends the work: the bytes up to the last match, which may have had kLongestMatch bytes, are there by then.
+  // Decompression stops at data that does not fit. By then it has written the bytes up to the last match, which has at most kLongestMatch
+  // bytes.
   std::string head(std::min<uint64_t>(entry.size, count + kLongestMatch), '\0');
   size_t got = 0;
   const auto outcome = Decompressor().run(*stored, std::as_writable_bytes(std::span(head)), got);

@@ -19,7 +19,7 @@ inline constexpr int32_t kFloat = 1, kBool = 9;
 
 namespace tensortap::onnx_field {
 
-inline constexpr size_t kMostDims = 1024;  // of a tensor's shape; more is taken for damage
+inline constexpr size_t kMostDims = 1024;  // of a tensor's shape; more means damage
 
 namespace model {
 inline constexpr uint32_t kIrVersion = 1, kGraph = 7, kOpsetImport = 8, kFunctions = 25;

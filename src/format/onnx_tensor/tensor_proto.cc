@@ -13,7 +13,7 @@ using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 namespace field = tensor_field;
 
-constexpr size_t kMostDims = 1024;  // more is taken for damage
+constexpr size_t kMostDims = 1024;  // more means damage
 constexpr int32_t kExternal = 1;    // of field::kDataLocation
 
 Status bad_proto(std::string_view what) { return corrupt(concat("ONNX tensor: ", what)); }

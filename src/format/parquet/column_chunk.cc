@@ -88,7 +88,7 @@ class ChunkMaker {
     });
   }
 
-  // Which rows have a value, behind the number of bytes that say so.
+  // Which rows have a value, after the number of bytes that this takes.
   void append_levels(size_t first, size_t last, std::string& plain) const {
     std::vector<uint32_t> levels(last - first);
     for (size_t i = 0; i < levels.size(); ++i) levels[i] = column_.has(first + i) ? 1 : 0;

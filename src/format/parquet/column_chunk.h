@@ -28,7 +28,7 @@ struct ColumnChunk {
   std::string pages;
   uint64_t rows = 0;
   uint64_t plain_bytes = 0;      // of the pages, before compression, headers included
-  uint64_t first_data_page = 0;  // offset in `pages`; what is before is the dictionary
+  uint64_t first_data_page = 0;  // offset in `pages`; the dictionary comes before it
   bool has_dictionary = false;
   uint64_t nulls = 0;
   std::optional<std::string> least;  // as PLAIN has a value, without the length of a text; nothing where it is not known

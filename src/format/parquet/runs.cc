@@ -45,7 +45,7 @@ void append_runs(std::span<const uint32_t> values, int bits, std::string& bytes)
     size_t end = at + 1;
     while (end < values.size() && values[end] == values[at]) ++end;
     if (end - at < kLeastRun) {
-      at = std::min(values.size(), at + kGroup);  // what is packed before a run is whole groups
+      at = std::min(values.size(), at + kGroup);  // only whole groups may be packed before a run
       continue;
     }
     append_packed(first_of(after(values, packed_from), at - packed_from), bits, bytes);

@@ -1,4 +1,4 @@
-// Thrift's compact protocol, written: what the headers and footers of Parquet files are in.
+// Writes Thrift's compact protocol: the encoding of the headers and footers of Parquet files.
 
 #ifndef TENSORTAP_FORMAT_PARQUET_THRIFT_WRITER_H_
 #define TENSORTAP_FORMAT_PARQUET_THRIFT_WRITER_H_
@@ -41,7 +41,7 @@ class ThriftWriter {
     begin_field(field, Kind::kBinary);
     element(value);
   }
-  // `count` elements of this kind follow.
+  // `count` elements of this type follow.
   void begin_list(int field, Kind kind, size_t count) {
     begin_field(field, Kind::kList);
     const auto low = static_cast<uint8_t>(kind);

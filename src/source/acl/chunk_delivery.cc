@@ -29,7 +29,7 @@ struct ChunkFreer {
   void operator()(acldumpChunk* chunk) const { std::free(chunk); }
 };
 
-// One call. A text is handed over with its end, as C has it.
+// Passes one chunk to the callback. A text includes its terminating zero, as in C.
 bool hand_over(ChunkCallback callback, const std::string& name, std::string_view bytes, bool is_last) {
   const size_t size = offsetof(acldumpChunk, dataBuf) + bytes.size();
   const std::unique_ptr<acldumpChunk, ChunkFreer> chunk(static_cast<acldumpChunk*>(std::calloc(1, std::max(size, sizeof(acldumpChunk)))));

@@ -19,21 +19,21 @@ void register_chunk_callback(ChunkCallback callback);
 void unregister_chunk_callback();
 bool has_chunk_callback();
 
-// The dump of one model on its way to the callback: it is written to a scratch folder, and what is there is handed over and removed.
+// Sends the dump of one model to the callback: the dump is written to a scratch folder, and its files are passed on and removed.
 class ChunkDelivery {
  public:
-  // Errors: kIo when there is no place for the scratch folder.
+  // Errors: kIo when the scratch folder cannot be made.
   static Result<std::unique_ptr<ChunkDelivery>> begin(const DumpRequest& wanted);
   ChunkDelivery(const ChunkDelivery&) = delete;
   ChunkDelivery& operator=(const ChunkDelivery&) = delete;
-  // Hands over what is left; the dump must have ended.
+  // Delivers the rest; the dump must have ended.
   ~ChunkDelivery();
 
-  // What the model is to be captured with instead.
+  // The request with which the model must be captured instead.
   [[nodiscard]] const DumpRequest& request() const { return request_; }
-  // Files are handed over whole: held by a run until its files have been.
+  // A run holds this until its files are delivered, so that files are delivered whole.
   [[nodiscard]] std::mutex& runs() { return runs_; }
-  // Hands over every file that is there, in the order of their times. Everything must be written.
+  // Delivers every file in the folder, in the order of their times. Everything must be written.
   void deliver();
 
  private:

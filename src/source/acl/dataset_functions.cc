@@ -11,7 +11,7 @@
 namespace tensortap::acl_source {
 namespace {
 
-// A data set holds its own copy of a description; it is a handle of its own, for the program may ask for it.
+// A data set holds a copy of a description, with a separate handle, because the program may ask for it.
 void hold_description(aclmdlDataset::Entry& entry, std::shared_ptr<aclTensorDesc> description) {
   if (entry.description) live<aclTensorDesc>().remove(entry.description.get());
   entry.description = std::move(description);

@@ -71,7 +71,7 @@ void write_dims(const std::string& name, const std::vector<int64_t>& dims, aclmd
 aclError dims_at(const aclmdlDesc* handle, ValueSide side, size_t index, aclmdlIODims* dims) {
   const auto desc = filled_desc(handle);
   if (!desc) return bad_handle("description of a model");
-  if (dims == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the dimensions");
+  if (dims == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the dimensions is null");
   if (is_size_input(*desc, side, index)) {
     write_dims(ACL_DYNAMIC_TENSOR_NAME, {static_cast<int64_t>(desc->interface->open_count())}, *dims);
     return ACL_SUCCESS;
@@ -94,7 +94,7 @@ aclError current_dims(const aclmdlDesc* handle, size_t index, aclmdlIODims* dims
 aclError index_of(const aclmdlDesc* handle, ValueSide side, const char* name, size_t* index) {
   const auto desc = filled_desc(handle);
   if (!desc) return bad_handle("description of a model");
-  if (name == nullptr || index == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no name, or no place for the index");
+  if (name == nullptr || index == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "the name or the pointer for the index is null");
   const auto& values = side == ValueSide::kInput ? desc->interface->inputs() : desc->interface->outputs();
   const auto found = std::ranges::find(values, std::string_view(name), &ValueFacts::name);
   if (found != values.end()) {

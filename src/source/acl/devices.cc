@@ -61,7 +61,7 @@ aclError reset(int32_t device) {
 }
 
 aclError create_context(int32_t device, aclrtContext* context) {
-  if (context == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the context");
+  if (context == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the context is null");
   if (!is_device_number(device)) return no_such_device(device);
   *context = live<Context>().add(std::make_shared<Context>(Context{device, false}));
   chosen_context = *context;
@@ -83,7 +83,7 @@ aclError choose_context(aclrtContext context) {
 }
 
 aclError current_context(aclrtContext* context) {
-  if (context == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the context");
+  if (context == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the context is null");
   if (!live<Context>().find(chosen_context)) return fail(ACL_ERROR_RT_CONTEXT_NULL, "this thread has no context: call aclrtSetDevice()");
   *context = chosen_context;
   return ACL_SUCCESS;

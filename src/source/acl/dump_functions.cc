@@ -38,7 +38,7 @@ std::string dump_folder(acldumpType type) {
 }
 
 aclError give_exception_folder(char* path, size_t capacity) {
-  if (path == nullptr || capacity <= 1) return fail(ACL_ERROR_INVALID_PARAM, "no place for the path");
+  if (path == nullptr || capacity <= 1) return fail(ACL_ERROR_INVALID_PARAM, "the buffer for the path is null or too small");
   std::string folder;
   const aclError found = exception_folder(folder);
   if (found != ACL_SUCCESS) return found;

@@ -105,7 +105,7 @@ Result<std::unique_ptr<EngineModel>> EngineModel::open(const EngineRequest& give
   return model;
 }
 
-// The dump ends before what is left of it is handed over.
+// The dump ends before the rest of it is delivered.
 EngineModel::~EngineModel() { tensortap_onnxruntime_model_close(model_); }
 
 Status EngineModel::run(std::span<const tensortap_tensor> inputs, const std::function<void(const tensortap_tensor&)>& on_output,

@@ -18,7 +18,7 @@ namespace tensortap::acl_source {
 
 class ExecPlaces;
 
-// What is to be captured of the models that are loaded while it holds: a dump config that was accepted. Immutable.
+// What to capture of the models that are loaded while it holds: an accepted dump config. Immutable.
 struct DumpRequest {
   std::string config;       // text
   std::string config_name;  // its path

@@ -26,7 +26,7 @@ void set_callback(aclrtExceptionInfoCallback callback);
 // Remembers a failure and calls the callback, on the thread of the run. The task is the number that the op has in the names of exception
 // files; UINT32_MAX where the op is not known. `failed_op` as tensortap_onnxruntime_model_run() reports it.
 void report(const Json& failed_op, uint32_t stream, uint32_t code);
-// Of the last failure of this task.
+// The facts of the last failure of this task.
 std::optional<FailedOpFacts> find(uint32_t task);
 
 }  // namespace exceptions

@@ -25,7 +25,7 @@ class ExecPlaces {
  private:
   const ExecRequest request_;
   std::mutex mutex_;
-  int process_ = 0;     // that the folder belongs to, 0 = none yet; a child of fork() gets one of its own; guarded by mutex_
+  int process_ = 0;     // that the folder belongs to, 0 = none yet; a child of fork() gets another folder; guarded by mutex_
   std::string folder_;  // guarded by mutex_
 };
 

@@ -19,7 +19,7 @@ aclError run_model(Model& model, const aclmdlDataset* input, aclmdlDataset* outp
 // A buffer whose memory was allocated here and holds what it says. A buffer without memory and size is fine where `may_be_empty`.
 aclError check_buffer(const aclDataBuffer& buffer, bool may_be_empty);
 
-// Puts what was made into a buffer; one without memory and size gets memory of its own. ACL_ERROR_MODEL_OUTPUT_NOT_MATCH when it does not
+// Stores an output in a buffer; a buffer without memory and size gets new memory. ACL_ERROR_MODEL_OUTPUT_NOT_MATCH when the output does not
 // fit, ACL_ERROR_UNSUPPORTED_DATA_TYPE for strings.
 aclError store_output(const tensortap_tensor& made, aclDataBuffer& buffer);
 

@@ -36,7 +36,7 @@ struct OpDescTarget {
 aclError describe_failed_op(uint32_t task, const OpDescTarget& target) {
   if (target.name == nullptr || target.name_size == 0 || target.inputs == nullptr || target.input_count == nullptr ||
       target.outputs == nullptr || target.output_count == nullptr) {
-    return fail(ACL_ERROR_INVALID_PARAM, "no place for what is known of the op");
+    return fail(ACL_ERROR_INVALID_PARAM, "a pointer for the facts of the op is null, or the buffer for its name is empty");
   }
   const auto facts = exceptions::find(task);
   if (!facts) return fail(ACL_ERROR_OP_NOT_FOUND, concat("nothing is known of an op that failed as task ", task));

@@ -32,7 +32,7 @@ std::string next_timestamp() {
   return {text.data(), size};
 }
 
-// A program may end without aclFinalize(): what it ran is written all the same.
+// A program may end without aclFinalize(). Its dumps are still written.
 void write_at_exit() {
   answer([]() -> aclError {
     for (const auto& model : Models::of_process().all()) model->engine().finish_at_exit();

@@ -30,11 +30,11 @@ class Lifecycle {
   aclError start_dump_args(uint32_t type, const char* path);
   aclError stop_dump_args(uint32_t type);
 
-  // What holds for models that are loaded now; null = nothing.
+  // The dump config for models that are loaded now; null = none.
   [[nodiscard]] std::shared_ptr<const DumpRequest> dump() const;
-  // What holds for single operators.
+  // The dump config for single operators.
   [[nodiscard]] std::shared_ptr<const DumpRequest> dump_of_operators() const;
-  // Counts the changes of what holds.
+  // Counts the changes of these configs.
   [[nodiscard]] uint64_t generation() const;
 
  private:

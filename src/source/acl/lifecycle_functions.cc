@@ -17,7 +17,7 @@ constexpr const char* kReleaseVersion = "0";
 
 aclError package_version(aclCANNPackageName name, aclCANNPackageVersion* version) {
   if (version == nullptr || name < ACL_PKG_NAME_CANN || name > ACL_PKG_NAME_DRIVER) {
-    return fail(ACL_ERROR_INVALID_PARAM, "unknown package, or no place for its version");
+    return fail(ACL_ERROR_INVALID_PARAM, "unknown package, or the pointer for its version is null");
   }
   if (name != ACL_PKG_NAME_CANN && name != ACL_PKG_NAME_RUNTIME && name != ACL_PKG_NAME_TOOLKIT) {
     return fail(ACL_ERROR_INVALID_FILE, concat("package ", static_cast<int>(name), " of CANN is not installed"));
@@ -58,7 +58,7 @@ aclError aclFinalizeReference(uint64_t* refCount) {
 aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion) {
   return answer([&]() -> aclError {
     if (majorVersion == nullptr || minorVersion == nullptr || patchVersion == nullptr) {
-      return fail(ACL_ERROR_INVALID_PARAM, "no place for the version");
+      return fail(ACL_ERROR_INVALID_PARAM, "a pointer for the version is null");
     }
     *majorVersion = ACL_MAJOR_VERSION;
     *minorVersion = ACL_MINOR_VERSION;

@@ -56,7 +56,7 @@ class AclOrder : public ::testing::Test {
   static OrderStep init_dump(aclError expected) { return {"aclmdlInitDump", aclmdlInitDump, expected}; }
   static OrderStep finalize_dump(aclError expected) { return {"aclmdlFinalizeDump", aclmdlFinalizeDump, expected}; }
 
-  // In a process of its own, since a process remembers its first config. Gives the first step that answers otherwise.
+  // Runs the steps in a child process, since a process remembers its first config. Returns the first step with an unexpected answer.
   static std::string differs(const std::vector<OrderStep>& steps) {
     int ends[2];
     if (pipe(ends) != 0) return "no pipe";

@@ -1,4 +1,4 @@
-// Which objects of one kind there are: what a program hands back is looked up here before anything is read from it.
+// The existing objects of one kind. A handle from the program is looked up here before anything is read from it.
 
 #ifndef TENSORTAP_SOURCE_ACL_LIVE_HANDLES_H_
 #define TENSORTAP_SOURCE_ACL_LIVE_HANDLES_H_
@@ -12,7 +12,7 @@
 
 namespace tensortap::acl_source {
 
-// Thread-safe. An object that is found stays alive for the finder, whoever removes it meanwhile.
+// Thread-safe. An object that was found stays alive for the finder, even if another thread removes it meanwhile.
 template <class T>
 class LiveHandles {
  public:

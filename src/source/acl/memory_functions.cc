@@ -17,7 +17,7 @@ namespace tensortap::acl_source {
 namespace {
 
 aclError allocate(void** pointer, size_t size, MemoryKind kind) {
-  if (pointer == nullptr || size == 0) return fail(ACL_ERROR_INVALID_PARAM, "no place for the address, or no bytes");
+  if (pointer == nullptr || size == 0) return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the address is null, or the size is 0");
   const auto device = static_cast<uint32_t>(std::max(0, devices::current_device()));
   void* const memory = Memory::of_process().allocate(size, kind, device);
   if (memory == nullptr) return fail(ACL_ERROR_RT_MEMORY_ALLOCATION, concat("there is no memory for ", size, " bytes"));
@@ -47,7 +47,7 @@ aclError copy_rows(const CopyRequest& first, size_t target_pitch, size_t source_
 
 aclError register_host_memory(void* pointer, uint64_t size, aclrtHostRegisterType type, void** device_pointer) {
   if (device_pointer == nullptr || type != ACL_HOST_REGISTER_MAPPED) {
-    return fail(ACL_ERROR_INVALID_PARAM, "no place for the device's address, or no such way to register memory");
+    return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the device's address is null, or the way to register memory is unknown");
   }
   const aclError code = Memory::of_process().register_range(pointer, size);
   if (code == ACL_SUCCESS) *device_pointer = pointer;
@@ -55,7 +55,8 @@ aclError register_host_memory(void* pointer, uint64_t size, aclrtHostRegisterTyp
 }
 
 aclError describe_pointer(const void* pointer, aclrtPtrAttributes* attributes) {
-  if (pointer == nullptr || attributes == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no address, or no place for its attributes");
+  if (pointer == nullptr || attributes == nullptr)
+    return fail(ACL_ERROR_INVALID_PARAM, "the address or the pointer for its attributes is null");
   const auto place = Memory::of_process().place(pointer);
   *attributes = {};
   attributes->location.type = ACL_MEM_LOCATION_TYPE_UNREGISTERED;
@@ -157,7 +158,7 @@ aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t c
 aclError aclrtGetMemInfo(aclrtMemAttr, size_t* free, size_t* total) {
   return answer_runtime([&]() -> aclError {
     struct sysinfo facts {};
-    if (free == nullptr || total == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the sizes");
+    if (free == nullptr || total == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "a pointer for the sizes is null");
     if (sysinfo(&facts) != 0) return fail(ACL_ERROR_INTERNAL_ERROR, "the system does not say how much memory it has");
     *free = facts.freeram * facts.mem_unit;
     *total = facts.totalram * facts.mem_unit;

@@ -13,7 +13,7 @@
 namespace tensortap::acl_source {
 namespace {
 
-// A block of device memory, given back.
+// A block of device memory, freed at the end.
 struct DeviceBlock {
   explicit DeviceBlock(size_t size) { EXPECT_EQ(aclrtMalloc(&pointer, size, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS); }
   ~DeviceBlock() { EXPECT_EQ(aclrtFree(pointer), ACL_SUCCESS); }

@@ -8,12 +8,12 @@
 
 namespace tensortap::acl_source::missed_ops {
 
-// A model was loaded for this dump; `description` is its EngineModel's. Says at once which ops of it the config names and it does not have.
-// Not for single operators, nor for a dump that `tensortap exec` asked for, which says so itself. Thread-safe.
+// A model was loaded for this dump; `description` is its EngineModel's. Reports at once which ops the config names for this model that it
+// does not have. Not for single operators, nor for a dump that `tensortap exec` asked for, which reports them itself. Thread-safe.
 void model_loaded(const DumpRequest& dump, const Json& description);
 
-// The dump takes no more models: says which models the config names that none of those loaded is. Once for each dump; with no model loaded,
-// nothing. Thread-safe.
+// The dump takes no more models: reports which models the config names that were not loaded. Once for each dump; reports nothing if no
+// model was loaded. Thread-safe.
 void dump_ended(const DumpRequest& dump);
 
 }  // namespace tensortap::acl_source::missed_ops

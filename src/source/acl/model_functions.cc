@@ -33,7 +33,7 @@ aclError load_memory(const void* model, size_t size, uint32_t* id) {
 }
 
 aclError query_size(const ModelSource& source, size_t* work, size_t* weights) {
-  if (work == nullptr || weights == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the sizes");
+  if (work == nullptr || weights == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "a pointer for the sizes is null");
   uint64_t bytes = 0;
   const aclError error = model_bytes(source, bytes);
   if (error != ACL_SUCCESS) return error;
@@ -99,7 +99,7 @@ aclError execute_on(aclrtStream handle, uint32_t id, const aclmdlDataset* input,
   if (!stream) return bad_handle("stream");
   const auto model = Models::of_process().find(id);
   if (!model) return no_such_model(id);
-  // What is wrong with the handles is said at once; what the run brings, when the stream is synchronised.
+  // Wrong handles are reported at once; errors of the run, when the stream is synchronised.
   if (!live<aclmdlDataset>().find(input) || !live<aclmdlDataset>().find(output)) return bad_handle("data set");
   stream->add([=, number = stream->id()] { return run_model(*model, input, output, number); });
   return ACL_SUCCESS;

@@ -224,7 +224,7 @@ Shapes ModelInterface::output_shapes(const Shapes& inputs) const {
       if (named != known.end()) {
         dim = named->second;
       } else if (axis == 0 && only_batch_ && batch) {
-        dim = *batch;  // exporters often give the batch of an output a name of its own
+        dim = *batch;  // exporters often give the batch of an output a different name
       }
     }
   }
@@ -236,12 +236,12 @@ aclError ModelInterface::check_sizes(const DynamicSizes& sizes) const {
   const auto asked = sizes_of(sizes);
   if (!asked.ok()) return fail(ACL_ERROR_INVALID_PARAM, asked.status().message());
   if (!gears_.empty() && std::ranges::find(gears_, *asked) == gears_.end()) {
-    return fail(ACL_ERROR_INVALID_PARAM, "these sizes are none of the model's gears (TENSORTAP_ACL_ATC)");
+    return fail(ACL_ERROR_INVALID_PARAM, "these sizes are not among the model's gears (TENSORTAP_ACL_ATC)");
   }
   return ACL_SUCCESS;
 }
 
-// The open dimensions as a call that sets them says; those it says nothing of are -1.
+// The open dimensions as a call sets them; -1 for those that it does not mention.
 Result<ModelInterface::Sizes> ModelInterface::sizes_of(const DynamicSizes& asked) const {
   Sizes sizes;
   size_t place = 0;

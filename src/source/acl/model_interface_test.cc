@@ -144,7 +144,7 @@ TEST(AclModelInterface, ShapesMayBeFixedFromOutside) {
   EXPECT_THAT(refused(batch_model(), "--input_shape=imag:5,3,4,4"), HasSubstr("has no input \"imag\". Did you mean \"image\"?"));
 }
 
-// Sizes that do not belong to the dimensions that are open would be taken for those all the same.
+// Sizes that do not belong to the open dimensions would be applied to them all the same.
 TEST(AclModelInterface, GearsMustFitWhatIsOpen) {
   EXPECT_THAT(refused(text_model(), "--dynamic_batch_size=1,2"), HasSubstr("fix the others with --input_shape"));
   EXPECT_THAT(refused(text_model(), "--dynamic_image_size=1,2"), HasSubstr("fix the others with --input_shape"));

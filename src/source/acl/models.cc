@@ -85,7 +85,7 @@ Models& Models::of_process() {
 }
 
 aclError Models::load(const ModelSource& source, uint32_t* id) {
-  if (id == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the model's number");
+  if (id == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the model's number is null");
   const aclError checked = check_source(source);
   if (checked != ACL_SUCCESS) return checked;
   const auto dump = Lifecycle::of_process().dump();

@@ -52,9 +52,9 @@ class Models {
   // The one of the process; never destroyed.
   static Models& of_process();
 
-  // Loads with the dump that holds now. The message of a failure is kept, and said on stderr.
+  // Loads with the dump that holds now. The message of a failure is kept, and printed on stderr.
   aclError load(const ModelSource& source, uint32_t* id);
-  // ACL_ERROR_INVALID_MODEL_ID for a model that is not there. The dump is finished when the last run has ended.
+  // ACL_ERROR_INVALID_MODEL_ID for an unknown model. The dump is finished when the last run has ended.
   aclError unload(uint32_t id);
   [[nodiscard]] std::shared_ptr<Model> find(uint32_t id) const;
   [[nodiscard]] std::vector<std::shared_ptr<Model>> all() const;

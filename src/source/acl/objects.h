@@ -1,4 +1,4 @@
-// What the opaque handles of the headers are.
+// The objects behind the opaque handles of the headers.
 
 #ifndef TENSORTAP_SOURCE_ACL_OBJECTS_H_
 #define TENSORTAP_SOURCE_ACL_OBJECTS_H_

@@ -57,7 +57,7 @@ bool takes_transposed(const OpAttributes& attributes, const char* name) {
   return value != nullptr && *value != 0;
 }
 
-// What the operator is in ONNX.
+// The operator as ONNX has it.
 struct Translation {
   std::string type;
   OpAttributes attributes;
@@ -71,7 +71,7 @@ Status translate_matmul(const OpText& op, Translation& made) {
   }
   // Gemm has transposition and a bias, for matrices.
   for (size_t i = 0; i < op.inputs.size() && i < 2; ++i) {
-    if (op.inputs[i]->dims.size() != 2) return invalid_argument("transposed products and biases are there for matrices only");
+    if (op.inputs[i]->dims.size() != 2) return invalid_argument("transposed products and biases are supported for matrices only");
   }
   made.type = "Gemm";
   return {};

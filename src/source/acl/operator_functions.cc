@@ -78,7 +78,7 @@ std::vector<aclTensorDesc> copies_of(const std::vector<std::shared_ptr<aclTensor
 }
 
 aclError make_handle(const OpCall& call, aclopHandle** handle) {
-  if (handle == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the handle");
+  if (handle == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the handle is null");
   const aclError compiled = single_ops::compile(call);
   if (compiled != ACL_SUCCESS) return compiled;
   auto made = std::make_shared<aclopHandle>();

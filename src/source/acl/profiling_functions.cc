@@ -34,7 +34,7 @@ aclError aclprofInit(const char* profilerResultPath, size_t length) {
   return answer([&]() -> aclError {
     if (profilerResultPath == nullptr || length == 0) return fail(ACL_ERROR_INVALID_PARAM, "no folder for profiles");
     if (!tensortap::is_directory(std::string(profilerResultPath, length)))
-      return fail(ACL_ERROR_INVALID_FILE, "the folder for profiles is not there");
+      return fail(ACL_ERROR_INVALID_FILE, "the folder for profiles does not exist");
     return tensortap::acl_source::profiling.exchange(true) ? fail(ACL_ERROR_PROF_ALREADY_RUN, "profiling was begun already") : ACL_SUCCESS;
   });
 }

@@ -19,7 +19,7 @@ namespace tensortap::acl_source {
 namespace {
 
 aclError make_stream(aclrtStream* stream) {
-  if (stream == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the stream");
+  if (stream == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the stream is null");
   *stream = live<Stream>().add(std::make_shared<Stream>());
   return ACL_SUCCESS;
 }
@@ -69,7 +69,7 @@ aclError launch_callback(aclrtCallback function, void* user_data, aclrtCallbackB
 }
 
 aclError make_event(aclrtEvent* event) {
-  if (event == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the event");
+  if (event == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the event is null");
   *event = live<Event>().add(std::make_shared<Event>());
   return ACL_SUCCESS;
 }
@@ -101,7 +101,7 @@ aclError wait_for_event(aclrtStream stream_handle, aclrtEvent handle) {
 }
 
 aclError device_info(uint32_t device, aclrtDevAttr attribute, int64_t* value) {
-  if (value == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the value");
+  if (value == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the value is null");
   if (device >= static_cast<uint32_t>(kDeviceCount)) {
     return fail(ACL_ERROR_RT_INVALID_DEVICEID, concat("there is no device ", device, "; there are 0 to ", kDeviceCount - 1));
   }
@@ -173,7 +173,7 @@ aclError aclrtResetDeviceForce(int32_t deviceId) { return aclrtResetDevice(devic
 
 aclError aclrtGetDevice(int32_t* deviceId) {
   return answer_runtime([&]() -> aclError {
-    if (deviceId == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the device");
+    if (deviceId == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the device is null");
     const int32_t device = devices::current_device();
     if (device < 0) return fail(ACL_ERROR_RT_CONTEXT_NULL, "this thread has no device: call aclrtSetDevice()");
     *deviceId = device;
@@ -182,13 +182,13 @@ aclError aclrtGetDevice(int32_t* deviceId) {
 }
 
 aclError aclrtGetDeviceCount(uint32_t* count) {
-  if (count == nullptr) return answer_runtime([] { return fail(ACL_ERROR_INVALID_PARAM, "no place for the count"); });
+  if (count == nullptr) return answer_runtime([] { return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the count is null"); });
   *count = tensortap::acl_source::kDeviceCount;
   return ACL_SUCCESS;
 }
 
 aclError aclrtGetRunMode(aclrtRunMode* runMode) {
-  if (runMode == nullptr) return answer_runtime([] { return fail(ACL_ERROR_INVALID_PARAM, "no place for the run mode"); });
+  if (runMode == nullptr) return answer_runtime([] { return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the run mode is null"); });
   *runMode = ACL_HOST;
   return ACL_SUCCESS;
 }
@@ -312,7 +312,7 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
 
 aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
   return tensortap::acl_source::with_event(event, [&](const Event& known) -> aclError {
-    if (status == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the status");
+    if (status == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the status is null");
     *status = known.is_complete() ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
     return ACL_SUCCESS;
   });
@@ -320,7 +320,7 @@ aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
 
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
   return tensortap::acl_source::with_event(event, [&](const Event& known) -> aclError {
-    if (status == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "no place for the status");
+    if (status == nullptr) return fail(ACL_ERROR_INVALID_PARAM, "the pointer for the status is null");
     *status = known.is_complete() ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     return ACL_SUCCESS;
   });

@@ -1,5 +1,4 @@
-// Streams: each runs its tasks in order on a thread of its own, which starts with the first task. Callbacks go to the thread that
-// subscribed.
+// Streams: each runs its tasks in order on a separate thread, which starts with the first task. Callbacks go to the thread that subscribed.
 
 #ifndef TENSORTAP_SOURCE_ACL_STREAM_H_
 #define TENSORTAP_SOURCE_ACL_STREAM_H_

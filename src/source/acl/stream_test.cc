@@ -57,7 +57,8 @@ TEST(AclStream, HandlesAreChecked) {
 
 void count_call(void* user) { ++*static_cast<std::atomic<int>*>(user); }
 
-// As the asynchronous samples do: a thread subscribes, processes reports until it is told to stop, and the main thread synchronises.
+// As in the asynchronous samples: a thread subscribes and processes reports until the main thread stops it, and the main thread
+// synchronises.
 TEST(AclStream, CallbacksRunOnTheThreadThatSubscribed) {
   const StreamHandle stream;
   std::atomic<int> calls{0};

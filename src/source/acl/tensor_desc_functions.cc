@@ -148,7 +148,7 @@ aclError aclGetTensorDescDimRange(const aclTensorDesc* desc, size_t index, size_
     if (!known) return bad_handle("tensor description");
     const bool open = known->unknown_rank || (index < known->dims.size() && known->dims[index] < 0);
     if (dimRange == nullptr || dimRangeNum < 2 || (!open && index >= known->dims.size())) {
-      return fail(ACL_ERROR_INVALID_PARAM, "unknown dimension, or no place for two numbers");
+      return fail(ACL_ERROR_INVALID_PARAM, "unknown dimension, or the buffer cannot hold two numbers");
     }
     const bool ranged = index < known->ranges.size();
     dimRange[0] = !open ? known->dims[index] : ranged ? known->ranges[index].first : 0;
@@ -195,7 +195,7 @@ aclError aclSetTensorShape(aclTensorDesc* desc, int numDims, const int64_t* dims
   return change_desc(desc, [&](aclTensorDesc& known) { return tensortap::acl_source::set_dims(known, numDims, dims); });
 }
 
-// What is stored and what the author meant are the same here.
+// The stored format and shape and those that the author meant are the same here.
 aclError aclSetTensorOriginFormat(aclTensorDesc* desc, aclFormat) {
   return change_desc(desc, [](aclTensorDesc&) -> aclError { return ACL_SUCCESS; });
 }

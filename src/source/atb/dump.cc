@@ -193,7 +193,7 @@ tensortap_op_id Dump::op_of(const FolderPath& folder) {
   return parent;
 }
 
-// As the real library has it; what waits in memory is the session's to count.
+// As in the real library. The session counts the data that wait in memory.
 bool Dump::has_disk_room(uint64_t bytes) {
   const Result<uint64_t> free = free_disk_bytes(request_.out);
   if (!free.ok() || (*free > kKeptFree && *free / 2 > bytes)) return true;
@@ -258,7 +258,7 @@ void Dump::write(const std::string& path, std::string_view content, uint32_t fla
   document.data = content.data();
   document.bytes = content.size();
   if (tensortap_add_document(session_, &document) == TENSORTAP_UNSUPPORTED) {
-    tensortap_note(session_, "files beside the tensors (parameters, tables, topology) were left out: this layout has no place for them");
+    tensortap_note(session_, "files beside the tensors (parameters, tables, topology) were left out: this layout cannot store them");
   }
 }
 

@@ -23,8 +23,8 @@ namespace tensortap::atb {
 // Thread-safe.
 class Dump {
  public:
-  // The dump of this process while this object lives; a child of fork() gets one of its own. Null when nothing is dumped, which is said
-  // once if something was asked for.
+  // The dump of this process while this object lives; a child of fork() gets a separate one. Null when nothing is dumped. If a dump was
+  // asked for, one message reports this.
   class InUse {
    public:
     InUse();
@@ -41,7 +41,8 @@ class Dump {
   bool selects_operation(std::span<const int64_t> ids, std::string_view type);
   bool selects_folder(std::string_view folder);
   bool selects_execution(uint64_t count);
-  // Of the operation with this folder. The program asks nothing about the folder or the execution before it gives them.
+  // Whether to dump the parameters of the operation with this folder. The program passes them without asking about the folder or the
+  // execution first.
   bool selects_parameters(std::string_view folder);
   void look_at_config();
 

@@ -45,13 +45,13 @@ std::string time_of_dump() {
   return concat(digits.substr(0, 8), "_", digits.substr(8));
 }
 
-// Keys of a config that the environment stands for; with a config file those that the file leaves to it.
+// The keys of a config that the environment sets; with a config file, only those that the file leaves to the environment.
 Json config_of_environment(bool has_file) {
   std::vector<std::string> types;
   for (const char* type : kTypes) {
     if (has_type(type)) types.emplace_back(type);
   }
-  // There a config asks for tensors, whatever the types are; tiling data and times alone need a session, too.
+  // With a config file, the config asks for tensors, whatever the types are. Tiling data and times alone also need a session.
   if (has_file && !has_type("tensor")) types.emplace_back("tensor");
   if (types.empty()) types.emplace_back("op");
   if (is_set("ATB_SAVE_TENSOR_STATISTICS")) types.emplace_back("stats");
@@ -116,7 +116,7 @@ void take_wishes(Json& spec, DumpRequest& request) {
   const std::string moment = member_text(spec, "moment");
   const std::string payload = member_text(spec, "payload");
   const bool tensors = member_text(options, "tensors") != "false";
-  // Without any other type the environment's config has this one so that there is a session.
+  // Without any other type, the environment's config has the type "op", which opens a session.
   const bool asks_table = request.config_name != kName || has_type("op");
   const auto has = [](const std::string& text, std::string_view word) {
     const auto words = split(text, ',');

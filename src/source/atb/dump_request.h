@@ -1,4 +1,4 @@
-// What a process over ATB is to dump: by `tensortap llm dump`, or by the environment that msit sets.
+// The dump that is asked of a process over ATB, by `tensortap llm dump` or by the environment that msit sets.
 
 #ifndef TENSORTAP_SOURCE_ATB_DUMP_REQUEST_H_
 #define TENSORTAP_SOURCE_ATB_DUMP_REQUEST_H_
@@ -19,12 +19,12 @@ struct DumpRequest {
   std::string out;       // folder of the dumps
   std::string time;      // "20251120_200000", of the dump's name
   uint32_t wishes = 0;   // bits 1 << Wish
-  bool follows = false;  // a config that may change says what is captured
+  bool follows = false;  // the config that decides what is captured may change
 
   [[nodiscard]] bool has(Wish wish) const { return (wishes >> static_cast<unsigned>(wish) & 1U) != 0; }
 };
 
-// Nothing when this process is asked for nothing. Errors: kInvalidArgument for a config that is wrong.
+// Nothing if no dump is asked of this process. Errors: kInvalidArgument for a config that is wrong.
 Result<std::optional<DumpRequest>> read_dump_request();
 
 }  // namespace tensortap::atb

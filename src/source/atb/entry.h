@@ -1,8 +1,8 @@
-// What probe.cc calls: the questions and reports of ATB, without its strings. Nothing is thrown; what goes wrong ends in "nothing is
+// The functions that probe.cc calls: the questions and reports of ATB, without its strings. They do not throw; an error ends in "nothing is
 // dumped" and one message.
 //
-// Any thread may call at any time. The first call opens the session of the process, a child of fork() opens one of its own, and it is
-// closed when the process exits. What a process that ends by _exit() or a signal still had in the queue is lost; files are whole.
+// Any thread may call at any time. The first call opens the session of the process; a child of fork() opens a separate one. The session is
+// closed when the process exits. If a process ends by _exit() or a signal, the contents of its queue are lost; files are whole.
 
 #ifndef TENSORTAP_SOURCE_ATB_ENTRY_H_
 #define TENSORTAP_SOURCE_ATB_ENTRY_H_

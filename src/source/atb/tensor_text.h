@@ -18,8 +18,8 @@ struct TensorFacts {
   std::vector<int64_t> dims;
 };
 
-// Checks the three texts, and that elements of this type and these dimensions take `bytes`. Errors: kUnsupported with a short class of what
-// can not be captured: a type without a number of ours, other numbers than these, another size.
+// Checks the three texts, and that elements of this type and these dimensions take `bytes`. Errors: kUnsupported with the short reason why
+// the tensor cannot be captured: a type that we do not have, other numbers than these, another size.
 Result<TensorFacts> tensor_facts(const ToldTensor& tensor, uint64_t bytes);
 
 }  // namespace tensortap::atb

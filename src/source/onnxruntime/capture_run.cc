@@ -15,7 +15,7 @@
 namespace tensortap::onnxruntime {
 namespace {
 
-// Whatever is wrong with a model, an input or a runtime is the caller's to mend.
+// Every error of a model, an input or a runtime is for the caller to fix.
 Status as_usage(const Status& status) {
   if (status.ok() || status.code() == StatusCode::kIo || status.code() == StatusCode::kExhausted) return status;
   return invalid_argument(status.message());
@@ -181,8 +181,8 @@ Status CaptureRun::verify_step(int64_t step, const std::vector<NamedValue>& inpu
   return {};
 }
 
-// Side taps rely on the runtime serving them in the order that their listing asks for. What they saw is right in any order; only memory and
-// durations suffer. Alias taps are part of the data flow, which forces the order.
+// Side taps rely on the runtime serving them in the order of their listing. Their records are right in any order; only memory and durations
+// suffer. Alias taps are part of the data flow, which forces the order.
 Status CaptureRun::leave_side_taps() {
   style_ = TapStyle::kAlias;
   notes_.emplace_back("side taps did not fire in the order of the nodes; alias taps are used from the second step on");
@@ -247,7 +247,7 @@ Result<Overhead> CaptureRun::measure_with(EventSender& sender) {
   return measure_overhead(run_plain, run_captured, options);
 }
 
-// The measured runs go to a dump of their own beside the real one, which is removed afterwards.
+// The measured runs go to a separate dump beside the real one, which is removed afterwards.
 void CaptureRun::measure() {
   callbacks_.progress("measuring");
   const std::string folder = concat(dump_path(session_.get()), ".measuring");

@@ -24,7 +24,7 @@ SessionSettings settings_of_executed(const PreparedModel& model, const std::stri
   settings.extras = model.options().extras;
   settings.external_folder = model.external_folder();
   settings.profile_prefix = profile_prefix;
-  // Even with everything off, each consumer of a DequantizeLinear, taps included, would get a copy of its own.
+  // Even with everything off, each consumer of a DequantizeLinear, taps included, would get a separate copy.
   if (!model.options().as_written) settings.entries.emplace_back("session.disable_quant_qdq", "1");
   return settings;
 }
@@ -39,7 +39,7 @@ std::vector<ValueInfo> required_inputs(const Graph& graph) {
   return inputs;
 }
 
-// What the author's weights are is of no interest where the optimised graph runs.
+// The author's weights do not matter when the optimised graph runs.
 Status PreparedModel::read_author() {
   if (options_.as_written) return read_whole_author();
   if (file_.is_ort_format()) {

@@ -1,4 +1,4 @@
-// A model made ready for capture: the graph that will run, what its ops are called, and the session with taps.
+// A model made ready for capture: the graph that will run, the names of its ops, and the session with taps.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_CAPTURED_MODEL_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_CAPTURED_MODEL_H_

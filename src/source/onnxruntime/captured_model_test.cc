@@ -48,7 +48,7 @@ class FireLog : public TapListener {
   std::map<uint64_t, std::vector<uint32_t>> fired_;
 };
 
-// Gives runs their steps, every second one to nobody.
+// Gives runs their steps, every second one without a listener.
 class StepGiver : public FireLog {
  public:
   void run_begins(Run& run) override {
@@ -108,7 +108,7 @@ TEST_F(CapturedModel, TwoReleasesRunSideBySideInOneProcess) {
     ASSERT_TRUE(session.ok()) << session.status().message();
     sessions.push_back(*std::move(session));
   }
-  if (models.size() < 2) GTEST_SKIP() << "one release is there";
+  if (models.size() < 2) GTEST_SKIP() << "only one release is installed";
   for (int round = 0; round < 2; ++round) {
     for (size_t i = 0; i < models.size(); ++i) {
       FireLog log;

@@ -16,7 +16,7 @@ TEST(ElementTypes, RoundTripThroughTheRuntimesNumbers) {
   EXPECT_EQ(onnx_type_of(UINT32_MAX), 0);
 }
 
-// float_to_float8_e8m0() and pack_elements() have tests of their own.
+// float_to_float8_e8m0() and pack_elements() have separate tests.
 TEST(Repack, MakesTheOriginalTypeAndLeavesOthers) {
   const std::vector<int8_t> cast = {1, -1, 7};
   const int64_t size = 3;

@@ -14,8 +14,8 @@
 namespace tensortap::onnxruntime {
 namespace {
 
-// Of the process, and the lock for reading the request once. In a child of fork() both are made again, since another thread may have held
-// the lock.
+// The capture of the process, and the lock for reading the request once. A child of fork() recreates both, since another thread may have
+// held the lock.
 constinit std::atomic<ExecCapture*> process_capture{nullptr};
 constinit std::atomic<bool> request_read{false};
 constinit std::mutex request_mutex;
@@ -48,7 +48,7 @@ ExecCapture* ExecCapture::of_process() {
   return process_capture.load(std::memory_order_acquire);
 }
 
-// The dumps stay the parent's; what is left of them here is never freed, since runs that were under way may hold it.
+// The parent keeps the dumps. Their remains in the child are never freed, since runs in progress may hold them.
 void ExecCapture::begin_anew_after_fork() {
   new (&request_mutex) std::mutex;
   process_capture.store(nullptr);

@@ -28,10 +28,10 @@ struct DumpRequest {
   bool sends_weights = true;
 };
 
-// Thread-safe. Lives until the process ends: its dumps are closed then. A child of fork() begins anew.
+// Thread-safe. Lives until the process ends and then closes its dumps. A child of fork() gets a new one.
 class ExecCapture {
  public:
-  // Null when this process was not started by `tensortap exec`, or when what it asks for cannot be read, which is said once.
+  // Null when this process was not started by `tensortap exec`, or when its request cannot be read, which one message reports.
   static ExecCapture* of_process();
 
   // The dump of a model whose op table is `ops`: that of an equal model with equal weights, or a new one with the model's weights in it.

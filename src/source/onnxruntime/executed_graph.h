@@ -16,7 +16,7 @@ namespace tensortap::onnxruntime {
 // the input, which has no value. The model is a view into `bytes`. Errors: kCorrupt.
 Result<Model> read_executed_model(std::string& bytes, const Model& author);
 
-// The structure of the author's graph: what is left of its weights is their names, types and shapes.
+// The structure of the author's graph. Of its weights, only names, types and shapes remain.
 struct AuthorGraph {
   std::string bytes;
   Model model;  // a view into `bytes`

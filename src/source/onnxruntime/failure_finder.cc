@@ -96,7 +96,7 @@ FailedOp collect_failed_inputs(const PreparedModel& model, const TappedSession& 
 
 namespace {
 
-// Of a value of this graph or of one inside it; null = nothing is said of it.
+// Finds a value of this graph or of one inside it; null = the graph does not describe it.
 const ValueInfo* find_value(const Graph& graph, std::string_view name) {
   for (const auto* infos : {&graph.outputs, &graph.value_infos}) {
     const auto found = std::ranges::find(*infos, name, &ValueInfo::name);

@@ -29,7 +29,7 @@ constexpr const char* kCompiled = "an execution provider compiled ops of the mod
 
 const char* reason_of(const Status& failure) { return failure.message().find("compiled nodes") == std::string::npos ? kNoTaps : kCompiled; }
 
-// The graph that runs and what its ops are called. The models are views into the bytes.
+// The graph that runs, and the names of its ops. The models are views into the bytes.
 struct ExecutedGraph {
   OptimizedModel pass;
   AuthorGraph author;

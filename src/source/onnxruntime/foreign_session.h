@@ -50,7 +50,7 @@ struct ForeignModel {
 
 // Why a session has no taps.
 struct Uncaptured {
-  Status reason;         // kOk = the capture wants nothing of the model
+  Status reason;         // kOk = the capture selects nothing of the model
   bool counted = false;  // a dump lists its ops as not captured
 };
 
@@ -75,10 +75,10 @@ class ForeignSession {
     ~AnnouncedRun();
     AnnouncedRun(const AnnouncedRun&) = delete;
     AnnouncedRun& operator=(const AnnouncedRun&) = delete;
-    // Begins the step. True when the capture wants nothing of the run and there is a twin: that one runs then.
+    // Begins the step. True when the capture selects nothing of the run and there is a twin: then the twin runs.
     bool goes_to_twin();
-    // The run has ended with the runtime's message. True: the caller is to make it once more on this thread, on the session with taps, with
-    // the same inputs and without lines on stderr, and to call ran_again() with what came of it: taps keep what the failed op read.
+    // The run has ended with the runtime's message. True: the caller must make it once more on this thread, on the session with taps, with
+    // the same inputs and without lines on stderr, and then pass the outcome to ran_again(). Taps keep the inputs of the failed op.
     // `obstacle`: why the caller cannot, for people; "" = it can.
     bool failed(std::string_view message, std::string_view obstacle);
     // `message`: the runtime's, "" = that run did not fail.
