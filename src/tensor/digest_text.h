@@ -1,4 +1,4 @@
-// The digest of a tensor as data: its kind, its bytes and their text. How it is computed: stats/digest.h.
+// The digest of a tensor as data: kind, bytes and text. stats/digest.h computes it.
 
 #ifndef TENSORTAP_TENSOR_DIGEST_TEXT_H_
 #define TENSORTAP_TENSOR_DIGEST_TEXT_H_

@@ -19,7 +19,7 @@ namespace tensortap {
 // RecordRow::flags.
 enum RecordFlag : uint8_t {
   kRecordHasData = 1U << 0,     // data_offset and data_bytes are set
-  kRecordDataLost = 1U << 1,    // data was wanted and is not there (budget, disk, crash); the losses say why
+  kRecordDataLost = 1U << 1,    // data was wanted and is missing (budget, disk, crash); the losses give the reason
   kRecordRaw = 1U << 2,         // data is raw bits of a type NumPy cannot name
   kRecordFailedOp = 1U << 3,    // an input of an op that failed
   kRecordForReaders = 1U << 4,  // kept because an op that reads it was asked for

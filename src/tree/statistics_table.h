@@ -26,7 +26,7 @@ struct StatisticDigests {
   Digest sha1;
 };
 
-// What a row is written from. Borrowed for the call.
+// The values of a row to write. Borrowed for the call.
 struct StatisticRow {
   std::string_view op_cells =
       "";  // "Add,Default/Add-op0,": type and name, clean, each with its comma; "" where the table has no such columns
@@ -96,7 +96,7 @@ bool read_float(std::string_view cell, double& value);
 bool read_hex(std::string_view cell, DigestKind kind, StatisticLine& line);
 
 // Reads the rows of a table from untrusted text. Rows that cannot be read are reported with `name` and their line; unknown columns are
-// passed over. `mend` may complete the cells of a row for a header of so many columns.
+// skipped. The callback, if any, may complete the cells of a row for a header of so many columns.
 std::vector<StatisticLine> read_statistics(std::string_view text, std::span<const StatisticColumn> columns, std::string_view name,
                                            TreeProblems& problems,
                                            void (*mend)(std::vector<std::string_view>& cells, size_t columns) = nullptr);

@@ -1,4 +1,4 @@
-// Sketches of a native dump: written, read, mended, damaged.
+// Sketches of a native dump: written, read, repaired, damaged.
 
 #include "system/tap/sketches_file.h"
 

@@ -177,7 +177,7 @@ void Index::read_manifest(const std::string& folder) {
   if (Json::accept(*text)) {
     manifest_ = *std::move(text);
   } else {
-    problems_.emplace_back("run.json is damaged; what it said is not known");
+    problems_.emplace_back("run.json is damaged; its contents are unknown");
   }
 }
 

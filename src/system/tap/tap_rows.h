@@ -20,7 +20,7 @@ struct TapRows {
   uint64_t gaps = 0;                // rows that were begun and never completed, with complete ones after them
   uint64_t on_the_way = 0;          // rows of an unfinished file whose values are still to come, or never will
   uint64_t cut = 0;                 // rows of a finished file that its header counts and that are not in it
-  bool exact = false;               // header and size agree: nothing is to be mended
+  bool exact = false;               // header and size agree: nothing needs repair
   std::vector<std::string> problems;
 };
 

@@ -212,7 +212,7 @@ Result<TensorsFile::Place> Writer::write_values(RecordRow& row, const TensorView
   return place;
 }
 
-// Of a row that is taken.
+// Counts the data of an accepted row.
 Status Writer::count_data(const RecordRow& row) {
   if ((row.flags & kRecordHasData) != 0) ++data_rows_;
   return {};

@@ -21,7 +21,7 @@ struct FileName {
 // The views lead into `name`. Nothing when it is no such name.
 std::optional<FileName> parse_file_name(std::string_view name);
 
-// An operator as torch writes it: library, name and overload of "aten.add.Tensor"; what is missing is "".
+// An operator as torch writes it: library, name and overload of "aten.add.Tensor"; a missing part is "".
 struct Target {
   std::string_view library;
   std::string_view name;
