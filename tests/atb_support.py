@@ -183,7 +183,7 @@ class GoldenProgram:
     def round(self, count: str) -> None:
         keys = [key for key in self.truth.files if key.split("/")[1] == count]
         folders = list(dict.fromkeys(key.rsplit("/", 2)[0] for key in keys))
-        # What the program told of parameters in rounds whose tensors nobody asked for.
+        # Parameters that the program reported in rounds whose tensors were not asked for.
         told = sorted((self.dump / "tensors" / self.process / count).rglob("op_param.json"))
         others = [str(path.parent.relative_to(self.dump / "tensors")) for path in told]
         folders += [folder for folder in others if folder not in folders]
@@ -205,7 +205,7 @@ class GoldenProgram:
         parts = folder.split("/")[2:]
         ids = ",".join(part.partition("_")[0] for part in parts)
         kind = parts[-1].partition("_")[2]
-        # Of a kernel the runtime asks by the operation's name.
+        # For a kernel, the runtime asks with the operation's name.
         owner = parts[-2].partition("_")[2] if kind.endswith("Kernel") else kind
         place = folder.replace(self.process, "0_PID")
         self.script.say("setup", ids, owner, place, count)

@@ -1,4 +1,4 @@
-// Runs models with the inputs that lie beside them, plain and captured, in one process: for onnx's backend tests, of which there are many.
+// Runs models with the inputs beside them, plain and captured, in one process, because onnx has many backend tests.
 //
 //   backend_suite_program RUNTIME < list of folders, one to a line
 //

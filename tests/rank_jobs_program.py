@@ -63,7 +63,7 @@ def step_on(model: nn.Module, optimizer: torch.optim.Optimizer, samples: int, se
 
 
 def ddp(fault: bool) -> None:
-    """Train data parallel; rank 2 makes a layer anew from a seed of its own, after the weights were made equal."""
+    """Train data parallel; rank 2 makes a layer again from a different seed, after the weights were made equal."""
     model = nn.parallel.DistributedDataParallel(Net())
     if fault and dist.get_rank() == 2:
         torch.manual_seed(99)
@@ -201,7 +201,7 @@ WITH_VALUES = ("shards", "uneven")
 
 
 def main() -> None:
-    """Run the jobs that were asked for, each into a folder of its own."""
+    """Run the jobs that were asked for, each into a separate folder."""
     out, *jobs = sys.argv[1:]
     torch.set_num_threads(1)
     in_job = "RANK" in os.environ

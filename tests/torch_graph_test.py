@@ -125,7 +125,7 @@ def test_every_op_names_who_made_what_it_read(small: Path) -> None:
     assert reads["mm"][0] == "ones"
     assert reads["max"] == ["mm"]
     assert reads["add_"][0] == "zeros"
-    assert reads["sum"] == ["add_"], "what was written last is what is read"
+    assert reads["sum"] == ["add_"], "the op reads what was written last"
     assert reads["sum_1"] == ["max[0]"]
     assert reads["add"] == ["sum", "sum_1"]
     assert reads["mean"] == ["stack"]

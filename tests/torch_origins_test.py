@@ -109,7 +109,7 @@ def test_buffers_of_a_compiled_program_raise_no_alarm(tmp_path: Path) -> None:
     code, report = found_in(done.dump)
     assert report["first_nonfinite"] is None, report["seen"]
     assert (code, len(report["not_captured"])) == (3, 1)
-    # What Inductor's memory held is there, and is no value.
+    # The old content of memory that Inductor reuses does not count as a value.
     products = done.dump.of_type("mm", OUTPUT)
     assert np.isfinite(products["mean"]).all()
 

@@ -43,7 +43,7 @@ def read_neighbours() -> dict[str, set[str]]:
 
 
 def repeated_headers(paths: list[Path]) -> list[str]:
-    """Say which names of headers in src/ stand for two files."""
+    """Report names of headers in src/ that two files have."""
     places: dict[str, list[Path]] = {}
     for path in paths:
         if path.suffix == ".h" and path.parts[0] == "src" and not (path.parts[1] == "system" and path.name in REPEATED_HEADERS):

@@ -15,7 +15,7 @@ namespace tensortap {
 // Not thread-safe.
 class NotedFailures {
  public:
-  // `others` names what the further failures are about: "files".
+  // `others` is the message's word for the objects of further failures: "files".
   explicit NotedFailures(std::string_view others) : others_(others) {}
 
   void note(const Status& status) {

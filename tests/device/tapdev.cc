@@ -1,5 +1,5 @@
-// A device for tests: memory that the host cannot touch, and streams that run late on threads of their own. An extension of torch;
-// operators are those of the processor, whose results are queued.
+// A device for tests: memory that the host cannot touch, and streams that run late on separate threads. An extension of torch; its
+// operators are those of the processor, with queued results.
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/EmptyTensor.h>

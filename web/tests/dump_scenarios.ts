@@ -1,5 +1,5 @@
 // The page before `tensortap serve` of dumps of real programs: dump_scenarios.ts FOLDER_OF_PICTURES FACTS.json
-// The facts say which dumps, and what NumPy found in them.
+// The facts name the dumps, and list what NumPy found in them.
 
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

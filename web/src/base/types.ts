@@ -69,7 +69,7 @@ export interface DumpAnswer {
   compare: CompareState | null;
   sentences: Sentence[];
   report?: { made: string; cut: string | null; sources?: string[] };
-  // Of a job: `dumps` is empty.
+  // Only for a job, whose `dumps` is empty.
   job?: { name: string; dumps: number };
 }
 
