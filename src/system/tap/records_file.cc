@@ -150,7 +150,7 @@ void RecordsFile::notice_cut_locked() {
   if (gone == 0) return;
   gone_ += gone;
   first_gone_ = std::min(first_gone_, rows);
-  // Otherwise the rest of a row would pass for a whole row once the file is filled with zeros.
+  // Otherwise a part of a row would pass for a whole row once the rest is filled with zeros.
   if (*size > kRowsBegin) (void)file_.truncate(kRowsBegin + rows * sizeof(RecordRow));
 }
 

@@ -175,7 +175,7 @@ class RowMaker {
     }
     row.flags |= kRecordDataLost;
     problems_.add(Skipped::kTensorFile,
-                  concat(path_of(item.file), ": cut short: ", head.bytes_there, " of ", head.data_bytes, " bytes of elements remain"));
+                  concat(path_of(item.file), ": cut short: ", head.bytes_there, " of ", head.data_bytes, " bytes of elements exist"));
     return row;
   }
 

@@ -35,7 +35,7 @@ struct Value {
 Status check_place(const RecordRow& row) {
   const auto kind = static_cast<SlotKind>(row.slot_kind);
   if (kind != SlotKind::kInput && kind != SlotKind::kOutput) {
-    return unsupported("msit's tree stores inputs and outputs only, no other slots");
+    return unsupported("msit's tree can store inputs and outputs only");
   }
   const DType dtype = row.desc().dtype;
   if (!msit_bin_holds(dtype)) return unsupported(concat("msit's files have no element type ", dtype_name(dtype)));
@@ -262,7 +262,7 @@ Status Writer::add_value(Op& op, RecordRow& row, const TensorView* data) {
 Status Writer::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) {
   const std::lock_guard lock(mutex_);
   Op* op = ops_.find(row.op);
-  if (op == nullptr) return unsupported("a record of an op that was never added");
+  if (op == nullptr) return unsupported("a record of an unknown op");
   TENSORTAP_RETURN_IF_ERROR(check_place(row));
   // Memory that was never written has no values to keep.
   if ((row.flags & kRecordUnwritten) != 0) return {};

@@ -43,7 +43,7 @@ constexpr size_t kLongestKernel = 200;
 constexpr std::array kNotes = {kSeesValue,  kIntendedInfinities, kTestsValue, kSeesLoss,  kHostFilled, kOverwrites,
                                kParameters, kForwardOp,          kWatcherOp,  kWatchedOp, kPass};
 
-// Returns the text unchanged where possible: parameters that were read from such a tree are written again byte for byte.
+// Returns the text as it is where nothing has to change: parameters that were read from such a tree are written again byte for byte.
 std::string parameters_of(const OpInfo& op) {
   const bool is_module = op.level == Level::kModule && !op.module.empty();
   const auto is_noted = [&op](std::string_view note) { return op.attributes.find(note) != std::string::npos; };
