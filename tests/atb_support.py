@@ -98,7 +98,7 @@ def variables(folder: Path, types: str = "tensor|model", **others: str) -> dict[
 
 
 def told_graph(node: dict[str, Any], inputs: list[str], outputs: list[str], own: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Turn a graph of a file back into what the runtime told: tensors by their numbers among inputs, outputs, internal ones."""
+    """Turn a graph of a file back into the runtime's form: tensors by their numbers among inputs, outputs, internal ones."""
     internals = node.get("internalTensors", [])
     names = [*inputs, *outputs, *internals]
     told: dict[str, Any] = {"opType": node["opType"], "opName": node["opName"], "inTensorNum": len(inputs), "outTensorNum": len(outputs)}
@@ -123,7 +123,7 @@ def told_graph(node: dict[str, Any], inputs: list[str], outputs: list[str], own:
 
 
 def told_model(text: str) -> str:
-    """Turn the model's file back into what the serving framework told: nodes without numbers, keys in alphabetical order."""
+    """Turn the model's file back into the serving framework's form: nodes without numbers, keys in alphabetical order."""
     model = json.loads(text)
     model["nodes"] = [
         {"inTensors": node["inTensors"], "opName": node["opType"], "outTensors": node["outTensors"]} for node in model["nodes"]

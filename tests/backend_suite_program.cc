@@ -87,7 +87,7 @@ struct DataSet {
   std::vector<NamedValue> inputs;
 };
 
-// Files count either all inputs of the author's graph, or those that are no weights.
+// Files count either all inputs of the author's graph, or those that are not weights.
 Result<DataSet> read_data_set(const PreparedModel& model, const std::string& folder) {
   std::vector<std::string> files;
   while (path_exists(concat(folder, "/input_", files.size(), ".pb"))) files.push_back(concat(folder, "/input_", files.size(), ".pb"));

@@ -134,7 +134,7 @@ TEST_F(CaptureMemory, TwoEventsAreOneForTheCoverage) {
     for (const auto& one : report_["ops"]["not_captured"]) all += " " + one["reason"].get<std::string>();
     return all;
   };
-  EXPECT_EQ(reasons("in", true), "1") << "that nothing came out was not asked";
+  EXPECT_EQ(reasons("in", true), "1") << "outputs were not asked for";
   EXPECT_EQ(reasons("in", false), "1");
   EXPECT_EQ(reasons("out", true), "0 ran without a tensor that was asked for");
   EXPECT_EQ(reasons("out", false), "0 what it made was never told");

@@ -34,7 +34,7 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def on_device(folder: Path, device: dict[str, str], program: str | Path, *arguments: str, options: Sequence[str] = ()) -> Captured:
-    """Run a program on the device under capture; it must come to its end."""
+    """Run a program on the device under capture; it must end normally."""
     done = capture(folder, program, *arguments, options=options, environment=device)
     assert done.code == 0, done.err
     return done

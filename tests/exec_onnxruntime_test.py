@@ -476,7 +476,7 @@ def test_children_of_fork_have_dumps_of_their_own(folder: Path) -> None:
     assert dump.steps() == [0, 1]
     children = list((folder / "dump").glob("process_*"))
     assert len(children) == 1
-    assert tensortap("repair", children[0], cwd=folder).code == 0  # it did not come to its end
+    assert tensortap("repair", children[0], cwd=folder).code == 0  # it did not end normally
     assert Dump(children[0]).steps() == [0, 1]
 
 

@@ -64,7 +64,7 @@ inline Tensor copy_of(const tensortap_tensor& tensor) {
   return copy;
 }
 
-// What a session has been told. Guarded by its mutex while runs go on.
+// Everything that a session received. Guarded by its mutex during runs.
 struct Session {
   std::mutex mutex;
   std::vector<Op> ops;

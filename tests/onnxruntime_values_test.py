@@ -1,4 +1,4 @@
-"""Inputs and outputs of `tensortap run` that are no tensors: sequences, optionals, maps, and models without inputs."""
+"""Inputs and outputs of `tensortap run` that are not tensors: sequences, optionals, maps, and models without inputs."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def pipeline(fault: bool) -> None:
     rank = dist.get_rank()
     torch.manual_seed(rank)
     model = Block() if rank < dist.get_world_size() - 1 else nn.Linear(8, 4)
-    # Stages that are not told their shapes run once on memory that nothing was written to.
+    # Stages that do not know their shapes run once on unwritten memory.
     given = torch.zeros(4, 8, requires_grad=rank > 0)
     made = torch.zeros(4, 8 if rank < dist.get_world_size() - 1 else 4, requires_grad=True)
     stage = PipelineStage(model, rank, dist.get_world_size(), torch.device("cpu"), input_args=given, output_args=made)

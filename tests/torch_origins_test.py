@@ -366,7 +366,7 @@ def test_names_and_roles_are_those_of_the_call(tmp_path: Path) -> None:
 
 
 def test_the_summary_and_find_agree_on_what_is_wrong(tmp_path: Path) -> None:
-    """Infinities of a mask are no news while the program runs; that they come into a parameter is found afterwards."""
+    """Infinities of a mask raise no alarm while the program runs; their way into a parameter is found afterwards."""
     program = """
 import torch
 weight = torch.nn.Parameter(torch.zeros(4))

@@ -124,7 +124,7 @@ class Net {
     if (fails) record(5, 0, DType::kInt64, {2}, step, Phase::kInference, kRecordFailedOp, SlotKind::kInput);
     note(writer_.end_step(step, 0));
   }
-  // How many records came to nothing, by the answer.
+  // How many records were refused, by the answer.
   [[nodiscard]] const std::map<std::string, int>& refused() const { return refused_; }
 
  private:

@@ -36,7 +36,7 @@ def read_layers() -> dict[str, set[str]]:
 
 
 def read_neighbours() -> dict[str, set[str]]:
-    """Read tools/layers.txt: which formats a format stands on."""
+    """Read tools/layers.txt: the formats that each format depends on."""
     lines = (ROOT / "tools/layers.txt").read_text().splitlines()
     found = (re.fullmatch(r"([a-z_]+/[a-z_]+):(.*)", line) for line in lines)
     return {match[1]: set(match[2].split()) for match in found if match}

@@ -31,7 +31,7 @@ SHARED = {
 # What another system's library looks for, by the names of C++.
 PROBES = ["libtensortap_atb.so", "libtensortap_atb_abi0.so"]
 PROBE_FUNCTIONS = 30
-# What the C functions of a library begin with; tensortap_ where nothing is said.
+# Prefixes of the C functions of a library; tensortap_ by default.
 PREFIXES: dict[str, str | tuple[str, ...]] = {
     "libtensortap_acl.so": "acl",
     **dict.fromkeys(PROBES, ("_ZN3atb5Probe", "_ZN9atb_speed10SpeedProbe")),

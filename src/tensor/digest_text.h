@@ -20,7 +20,7 @@ struct Digest {
 };
 
 int digest_size(DigestKind kind);  // 0, 16, 16, 20
-// "xxh3:0123..." in hexadecimal, "" for kNone and numbers that are no kind.
+// "xxh3:0123..." in hexadecimal, "" for kNone and unknown kinds.
 std::string digest_text(const Digest& digest);
 std::optional<DigestKind> digest_from_name(std::string_view name);  // "xxh3", "md5", "sha1", "none"
 

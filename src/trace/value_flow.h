@@ -49,7 +49,7 @@ class ValueFlow {
     bool updated = false;  // an op of the phase kUpdate reads it as well: a weight, or what an optimizer keeps
   };
 
-  // Records without a known block of memory are passed over. Ops are numbered from 0 without gaps.
+  // Skips records without a known block of memory. Ops are numbered from 0 without gaps.
   void see(const RecordRow& row);
 
   // In the order in which they were met.

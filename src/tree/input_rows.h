@@ -2,8 +2,8 @@
 //
 // It remembers the last record of every value that a selected op reads, for each run apart, and yields the inputs of each execution of each
 // selected op in the order of execution: right before the op's first output. For an op without records, that is before the next record of a
-// later op of the same graph, before the graph starts again, or when the step ends. An op whose outputs are kept and that is the last
-// without a record did not run.
+// later op of the same graph, before the graph starts again, or when the step ends. The last ops of a graph
+// did not run if their outputs are kept but have no record.
 
 #ifndef TENSORTAP_TREE_INPUT_ROWS_H_
 #define TENSORTAP_TREE_INPUT_ROWS_H_
@@ -228,8 +228,7 @@ void InputRows<Place>::emit_up_to(Run& run, uint32_t graph, OpId end, Emit&& emi
   Progress& progress = run.graphs[graph];
   const std::vector<OpId>& consumers = consumers_[graph];
   for (auto op = std::ranges::lower_bound(consumers, progress.next); op != consumers.end() && *op < end; ++op) {
-    // An op that was passed over ran; of the last ones, those whose outputs would have come did not, or a failure ended the run before
-    // them.
+    // An op that was skipped ran. Of the last ones, those whose outputs would have a record did not run, or a failure came before them.
     if (end != kNoOp || !ops_[*op].has_records) emit_inputs(run, *op, emit);
   }
   progress.next = std::max(progress.next, end);

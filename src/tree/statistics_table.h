@@ -63,7 +63,7 @@ struct StatisticColumn {
   bool required = false;  // a table without this column is not read
   // Appends the cell; nothing for what was not measured. Null for columns that their system writes itself.
   void (*write)(const StatisticRow& row, std::string& text) = nullptr;
-  // Sets the Stat bits that it read. False: the row is skipped and reported. Null: the column is passed over.
+  // Sets the Stat bits that it read. False: the row is skipped and reported. Null: the column is skipped.
   bool (*read)(std::string_view cell, StatisticLine& line) = nullptr;
 };
 

@@ -44,7 +44,7 @@ struct TreeFile {
 
 struct Tree {
   std::deque<TreeFolder> folders;              // with files or statistics
-  std::vector<TreeFile> files;                 // those of one folder stand together
+  std::vector<TreeFile> files;                 // those of one folder are together
   std::vector<std::string> companion_folders;  // paths
 };
 
@@ -94,7 +94,7 @@ struct TreeTrouble {
   size_t count = 0;
 };
 
-// Tells of folders, of what is neither file nor folder, and of foreign entries, in the usual words; of all else nothing.
+// Reports folders, entries that are neither file nor folder, and foreign entries in the usual words, and nothing else.
 void tell_usual(const TreeTrouble& trouble, TreeProblems& problems);
 
 // How one layout's tree is read. Functions over names.

@@ -258,7 +258,7 @@ TEST(Llm, ADiskWithTooLittleRoomIsToldInMsitsWords) {
   EXPECT_THAT(status.message(), StartsWith("Disk space is not enough, it's must more than 2G, free size(MB) is: "));
 }
 
-// L10: what is said grows with the level; errors always are.
+// L10: higher levels print more; errors are always printed.
 TEST(Llm, TheLogLevelSaysHowMuchIsSaid) {
   const toy::TempFolder folder;
   const auto said = [&](const std::string& level) {

@@ -234,7 +234,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("set_.source_Tensor", set_tensor);
 }
 
-// A kernel that is no operator, as those of Triton and of extensions are.
+// A kernel that is not an operator, like those of Triton and of extensions.
 void unseen_fill(const at::Tensor& tensor, double value) {
   here(tensor.device().index()).push([lay = Lay(tensor), value] { lay.view().fill_(value); });
 }

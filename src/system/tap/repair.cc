@@ -304,7 +304,7 @@ Status Repair::mend_table(const Table& table) {
   return file.truncate(whole);
 }
 
-// For a program that did not come to its end.
+// For a program that died before its end.
 Json Repair::short_manifest() const {
   Json manifest;
   manifest["complete"] = false;

@@ -24,8 +24,8 @@ struct TapRows {
   std::vector<std::string> problems;
 };
 
-// Reads the bytes of a records.npy. `finished` says that its writer came to its end: then header and size are believed and no row is
-// touched. Errors: kUnsupported when the columns are those of another version.
+// Reads the bytes of a records.npy. `finished`: its writer reached its end; then header and size are believed and no row is touched.
+// Errors: kUnsupported when the columns are those of another version.
 Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished);
 
 }  // namespace tensortap::tap

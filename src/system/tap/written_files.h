@@ -1,4 +1,4 @@
-// The files of a native dump as its writer left them, told in run.json ("files"), so that a reader knows whether they still are.
+// The files of a native dump as its writer left them, listed in run.json ("files"), so that a reader can detect later changes.
 
 #ifndef TENSORTAP_SYSTEM_TAP_WRITTEN_FILES_H_
 #define TENSORTAP_SYSTEM_TAP_WRITTEN_FILES_H_

@@ -63,7 +63,7 @@ export interface CompareSummary {
 
 export interface DumpAnswer {
   version: string;
-  // false: the records are still being looked through, for what is said of them.
+  // false: the records are still being read for the sentences about them.
   complete: boolean;
   dumps: DumpInfo[];
   compare: CompareState | null;

@@ -67,7 +67,7 @@ class Reader {
     settings_.notes.push_back(concat(value.position(), ": ", value.key().substr(0, kShown), ": ", what));
   }
 
-  // Null: not there, or no text, which is said.
+  // Null when the key is missing or its value is not a text; the latter adds a note.
   const std::string* text_of(std::string_view key) {
     const auto found = config_.json().find(std::string(key));
     if (found == config_.json().end()) return nullptr;

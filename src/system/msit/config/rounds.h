@@ -16,7 +16,7 @@ inline constexpr size_t kShown = 80;  // bytes of a wrong value that a message h
 struct Rounds {
   StepSet steps = StepSet::never();
   bool valid = true;
-  std::string note;  // what msit passes over without a word; "" = nothing
+  std::string note;  // what msit ignores silently; "" = nothing
 };
 
 // "0,0,5,7": from 0 to 0 and from 5 to 7, both ends included. "all"; "none" and "" ask for none. As in msit, an empty piece is 0, the last

@@ -20,7 +20,7 @@
 
 namespace tensortap::msit {
 
-// Where a file of a tensor stands.
+// The place of a tensor's file.
 struct FilePlace {
   std::string operation;  // its folder, below the root: "msit_dump_T/tensors/0_1/0/1_Linear"
   std::string moment;     // "before" or "after"
