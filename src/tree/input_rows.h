@@ -2,8 +2,8 @@
 //
 // It remembers the last record of every value that a selected op reads, for each run apart, and yields the inputs of each execution of each
 // selected op in the order of execution: right before the op's first output. For an op without records, that is before the next record of a
-// later op of the same graph, before the graph starts again, or when the step ends. The last ops of a graph
-// did not run if their outputs are kept but have no record.
+// later op of the same graph, before the graph starts again, or when the step ends. The last ops of a graph did not run if
+// their outputs are kept but have no record.
 
 #ifndef TENSORTAP_TREE_INPUT_ROWS_H_
 #define TENSORTAP_TREE_INPUT_ROWS_H_
