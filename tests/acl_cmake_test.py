@@ -22,7 +22,7 @@ def run(*words: str | Path, cwd: Path, environment: dict[str, str]) -> subproces
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make the folder below a cache of its own."""
+    """Make the folder below a separate cache."""
     cache = tmp_path_factory.mktemp("cache")
     done = tensortap("doctor", "--acl-home", environment={"XDG_CACHE_HOME": str(cache)})
     assert done.code == 0, done.err

@@ -48,7 +48,7 @@ class AclConfig : public testing::Test {
   }
 
   [[nodiscard]] std::string dir() const { return folder_ + "/dump"; }
-  // A config with these members beside a dump_path that is there.
+  // A config with these members beside a dump_path that exists.
   [[nodiscard]] std::string config(const std::string& members) const {
     return concat("{\"dump\": {\"dump_path\": ", quote(dir()), members.empty() ? "" : ", ", members, "}}");
   }
@@ -69,7 +69,7 @@ TEST_F(AclConfig, IsTakenAndRefusedAsByTheRealSystem) {
   size_t cases = 0;
   const Json rows = Json::parse(*table);
   for (const Json& row : rows) {
-    if (row.at("text").is_null()) continue;  // a file that is not there is a matter of who reads files
+    if (row.at("text").is_null()) continue;  // the code that reads files handles a missing file
     auto text = row.at("text").get<std::string>();
     for (size_t at = text.find("{dir}"); at != std::string::npos; at = text.find("{dir}")) text.replace(at, 5, dir());
     const Answer answer = check(text);

@@ -23,7 +23,7 @@ KNOWN = {"examples/magika_demo.py": "python", "README.md": "markdown", "pyprojec
 def model(tmp_path: Path) -> Path:
     """Copy the model under the name that the config has, with its labels beside it."""
     if not MODEL.exists():
-        pytest.skip("the models for tests are not there")
+        pytest.skip("the models for tests are missing")
     labels = json.loads((MODEL / "config.min.json").read_text())["target_labels_space"]
     (tmp_path / "labels.txt").write_text("\n".join(labels) + "\n")
     return Path(shutil.copy(MODEL / "model.onnx", tmp_path / "magika.onnx"))

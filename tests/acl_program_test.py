@@ -343,7 +343,7 @@ def test_a_program_saves_tensors_as_the_vendors_messages(program: Build, tmp_pat
     folder = tmp_path / "extra-info" / "data-dump" / "1"
     assert done.stdout == f"{folder}/\n"
     files = sorted((folder / "sub").iterdir())
-    assert len(files) == 3, "saved three times, each under a time of its own"
+    assert len(files) == 3, "saved three times, each under a different time"
     for path in files:
         assert re.fullmatch(r"info\.custom\.\d{17}", path.name)
         assert path.stat().st_mode & 0o777 == 0o400

@@ -68,7 +68,7 @@ def test_statistics_that_were_not_taken_are_measured_on_the_tensor(tree: Any, st
     for key, value in expected.items():
         assert found[key] == pytest.approx(value, rel=1e-12), key
     assert (found["nan"], found["zero"]) == (0, int((values == 0).sum()))
-    assert steps.statistics("double:out0") == steps.record("double:out0"), "what was taken stays"
+    assert steps.statistics("double:out0") == steps.record("double:out0"), "statistics that were measured stay"
 
 
 def test_a_summary_counts_over_steps_what_is_wrong(tree: Any, steps: Any) -> None:
@@ -98,7 +98,7 @@ def test_a_workbook_holds_ops_neighbours_and_the_summary(tree: Any, steps: Any, 
     assert book.sheetnames == ["dump", "inputs and weights", "ops", "types", "summary", "sources"]
     rows = list(book["ops"].iter_rows(values_only=True))
     assert rows[0][:2] == ("type", "name")
-    # A name that a spreadsheet would take for a formula.
+    # A name that a spreadsheet would read as a formula.
     assert {row[1] for row in rows[1:]} == {"double", "'=exp"}
     assert next(row for row in rows if row[1] == "double")[6] == "=exp" or next(row for row in rows if row[1] == "double")[6] == "'=exp"
     summary = [

@@ -1,4 +1,4 @@
-// Engines that ask a session what it would keep, tell the ids of their operations, and give it files beside the tensors. L1
+// Engines that ask a session which records it would keep, report the ids of their operations, and add files beside the tensors. L1
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -98,7 +98,7 @@ def variables(folder: Path, types: str = "tensor|model", **others: str) -> dict[
 
 
 def told_graph(node: dict[str, Any], inputs: list[str], outputs: list[str], own: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Turn a graph of a file back into what the runtime told: tensors by their numbers among inputs, outputs, internal ones."""
+    """Turn a graph of a file back into the runtime's form: tensors by their numbers among inputs, outputs, internal ones."""
     internals = node.get("internalTensors", [])
     names = [*inputs, *outputs, *internals]
     told: dict[str, Any] = {"opType": node["opType"], "opName": node["opName"], "inTensorNum": len(inputs), "outTensorNum": len(outputs)}
@@ -123,7 +123,7 @@ def told_graph(node: dict[str, Any], inputs: list[str], outputs: list[str], own:
 
 
 def told_model(text: str) -> str:
-    """Turn the model's file back into what the serving framework told: nodes without numbers, keys in alphabetical order."""
+    """Turn the model's file back into the serving framework's form: nodes without numbers, keys in alphabetical order."""
     model = json.loads(text)
     model["nodes"] = [
         {"inTensors": node["inTensors"], "opName": node["opType"], "outTensors": node["outTensors"]} for node in model["nodes"]
@@ -183,7 +183,7 @@ class GoldenProgram:
     def round(self, count: str) -> None:
         keys = [key for key in self.truth.files if key.split("/")[1] == count]
         folders = list(dict.fromkeys(key.rsplit("/", 2)[0] for key in keys))
-        # What the program told of parameters in rounds whose tensors nobody asked for.
+        # Parameters that the program reported in rounds whose tensors were not asked for.
         told = sorted((self.dump / "tensors" / self.process / count).rglob("op_param.json"))
         others = [str(path.parent.relative_to(self.dump / "tensors")) for path in told]
         folders += [folder for folder in others if folder not in folders]
@@ -205,7 +205,7 @@ class GoldenProgram:
         parts = folder.split("/")[2:]
         ids = ",".join(part.partition("_")[0] for part in parts)
         kind = parts[-1].partition("_")[2]
-        # Of a kernel the runtime asks by the operation's name.
+        # For a kernel, the runtime asks with the operation's name.
         owner = parts[-2].partition("_")[2] if kind.endswith("Kernel") else kind
         place = folder.replace(self.process, "0_PID")
         self.script.say("setup", ids, owner, place, count)

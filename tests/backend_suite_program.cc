@@ -1,4 +1,4 @@
-// Runs models with the inputs that lie beside them, plain and captured, in one process: for onnx's backend tests, of which there are many.
+// Runs models with the inputs beside them, plain and captured, in one process, because onnx has many backend tests.
 //
 //   backend_suite_program RUNTIME < list of folders, one to a line
 //
@@ -87,7 +87,7 @@ struct DataSet {
   std::vector<NamedValue> inputs;
 };
 
-// Files count either all inputs of the author's graph, or those that are no weights.
+// Files count either all inputs of the author's graph, or those that are not weights.
 Result<DataSet> read_data_set(const PreparedModel& model, const std::string& folder) {
   std::vector<std::string> files;
   while (path_exists(concat(folder, "/input_", files.size(), ".pb"))) files.push_back(concat(folder, "/input_", files.size(), ".pb"));

@@ -1,4 +1,4 @@
-// docs/capture_config.md says what the code does.
+// docs/capture_config.md describes what the code does.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Engines that tell which memory their tensors are in, what an op reads before it runs, and which ops the program asks for.
+// Engines that report the memory of their tensors, the inputs of an op before it runs, and the ops that the program asks for.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class CaptureMemory : public testing::Test {
  protected:
   ~CaptureMemory() override { tensortap_session_close(session_); }
 
-  // A session on a folder of its own, and an engine on the session.
+  // A session on a separate folder, and an engine on the session.
   MemoryEngine open(nlohmann::json config) {
     tensortap_session_close(session_);
     path_ = folder_ / ("d" + std::to_string(++dumps_));
@@ -134,7 +134,7 @@ TEST_F(CaptureMemory, TwoEventsAreOneForTheCoverage) {
     for (const auto& one : report_["ops"]["not_captured"]) all += " " + one["reason"].get<std::string>();
     return all;
   };
-  EXPECT_EQ(reasons("in", true), "1") << "that nothing came out was not asked";
+  EXPECT_EQ(reasons("in", true), "1") << "outputs were not asked for";
   EXPECT_EQ(reasons("in", false), "1");
   EXPECT_EQ(reasons("out", true), "0 ran without a tensor that was asked for");
   EXPECT_EQ(reasons("out", false), "0 its outputs were never reported");
@@ -188,7 +188,7 @@ TEST_F(CaptureMemory, TheGovernorDecidesOncePerExecution) {
   EXPECT_LT(read.size(), calls) << "the governor left nothing out";
 }
 
-// A source that asks first never tells of what was left out: it is counted all the same.
+// A source that asks first never reports what was left out; the session counts it all the same.
 TEST_F(CaptureMemory, WhatTheGovernorLeavesOutIsCountedWhenASourceAsksFirst) {
   MemoryEngine engine = open({{"budget", 0.03}});
   std::vector<tensortap_op_id> ops;
@@ -234,7 +234,7 @@ TEST_F(CaptureMemory, EqualContentIsMeasuredOnce) {
   EXPECT_EQ(dump->rows()[3].stats.max, 2);
   EXPECT_EQ(dump->rows()[2].stats.max, 10'000);
   EXPECT_EQ(dump->rows()[2].shape[1], 100);
-  EXPECT_EQ(dump->rows().back().stats.max, 10'004) << "the version tells that it was written into";
+  EXPECT_EQ(dump->rows().back().stats.max, 10'004) << "the version shows that the block was written to";
 }
 
 // Two views of one block with the same number of elements are different values.
@@ -332,7 +332,7 @@ TEST_F(CaptureMemory, AnEngineThatLiesIsFound) {
       EXPECT_EQ(dump->rows()[1].stats.max, 19'999.5);
     } else {
       const std::vector<size_t> at = in_order(*dump);
-      EXPECT_EQ(toy::floats_of(*dump, at[1])[0], 0.5F) << "what is there counts";
+      EXPECT_EQ(toy::floats_of(*dump, at[1])[0], 0.5F) << "the values in memory count";
       EXPECT_EQ(toy::floats_of(*dump, at[3])[0], 0.5F);
     }
   }
@@ -477,7 +477,7 @@ TEST_F(CaptureMemory, TheOverflowTriggerNeedsNoProducersWhereInputsComeFirst) {
   engine.fails(broken, {});
   const Tensor z = engine.make({1e38F, 2});
   engine.reads(add, {z});
-  engine.write(z, {kInf, 4});  // in place: what it read is kept
+  engine.write(z, {kInf, 4});  // in place: its input is kept
   engine.makes(add, {z});
   const auto dump = close();
   EXPECT_THAT(names(*dump), ElementsAre("log:in0", "log:out0", "add:in0#2", "add:out0#2"));

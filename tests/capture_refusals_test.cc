@@ -1,4 +1,4 @@
-// What a session refuses when it is opened, through the C interface: clear text, the right status, nothing left on the disk.
+// Configs that a session rejects when it is opened, through the C interface: clear text, the right status, nothing left on the disk.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-"""A table in one case: every row is tried, and every one that fails is told."""
+"""A table in one case: every row is tried, and every row that fails is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors that need a compiler or a disk of their own; all others are in tests/command/errors_test.cc."""
+"""Errors that need a compiler or a separate disk; all others are in tests/command/errors_test.cc."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def save(
 
 
 def small_model(path: Path) -> Path:
-    """Save y = softmax(relu(x @ w + b)): four ops with names of their own."""
+    """Save y = softmax(relu(x @ w + b)): four ops with different names."""
     rng = np.random.default_rng(7)
     weights = numpy_helper.from_array(rng.standard_normal((3, 4)).astype(np.float32), "w")
     bias = numpy_helper.from_array(rng.standard_normal(4).astype(np.float32), "b")

@@ -160,7 +160,7 @@ def test_every_value_has_its_partner_or_a_reason(program: str, most: float, mode
     wrong = [(row["a"], row["b"], row["rule"]) for row in pairs if not apart(a[row["a"]], b[row["b"]]) <= most]
     assert wrong == []
     partners = {row["a"] for row in pairs}
-    # What is no step of a way, and no form of another value, is in both.
+    # A value that is neither a step of a way nor a form of another value is in both.
     missing = {f"Net{name}:out0" for name in IN_BOTH} - partners
     assert missing == set()
     steps = {one["value"]: one["by"] for one in both.unpaired if one["why"] == "another way"}

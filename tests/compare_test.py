@@ -159,7 +159,7 @@ def test_noise_moves_inputs_and_the_carried_state_by_their_last_bit(tmp_path: Pa
         assert np.all(np.where(plain[name] == 0, moved[name] == 0, (moved[name] == down) | (moved[name] == up))), name
         assert not np.array_equal(moved[name], other[name])
         np.testing.assert_array_equal(moved[name], same[name])
-    # What is carried is moved, too: it is no value that an op of the step before gave out.
+    # A value that is carried over moves, too: no op of the step before returned it.
     made = [moved[name] for name in moved if moved[name].dtype == np.float32 and moved[name].shape == (2, 1, 128) and "state" not in name]
     assert made
     for name in ("state:out0@1", "state:out0@2"):

@@ -131,7 +131,7 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def assert_comes_back(before: Path, after: Path, folder: Path, trees: set[str]) -> None:
-    """Everything that is told of each record, in its order; values where the trees have a place for them."""
+    """Compare everything that the dumps report for each record, in order, and values where the trees can store them."""
     first, last = records(before), records(after)
     changed = {"bfloat16", "float8_e4m3fn", "float8_e5m2"} if trees & {"mindspore"} else set()
     known = {(one["op"], one["slot"], one["step"]) for one in first}
@@ -153,7 +153,7 @@ def assert_comes_back(before: Path, after: Path, folder: Path, trees: set[str]) 
 @each_row("second", TREES)
 @each_row("name", ["small", "types"])
 def test_nothing_is_lost_between_any_two_trees(name: str, first: str, second: str, dumps: dict[str, Path], tmp_path: Path) -> None:
-    # 3: a type that the tree has no place for.
+    # 3: a type that the tree cannot store.
     convert(dumps[name], tmp_path / "first", first, 0, 3)
     convert(tmp_path / "first", tmp_path / "second", second, 0, 3)
     convert(tmp_path / "second", tmp_path / "last", "tap")
@@ -220,7 +220,7 @@ def test_damage_beside_a_tree_ends_in_no_crash(dumps: dict[str, Path], tmp_path:
         (origin / name).write_bytes(whole[: len(whole) // 2])
         assert tensortap("ls", tmp_path / "tree", "--json").code in (0, 3)
         (origin / name).write_bytes(whole)
-    # Of another tree, and of ops that there are not.
+    # Manifests of another tree, and of ops that do not exist.
     told = json.loads((origin / "run.json").read_text())
     for tree in (3, {}, {"layout": "mindspore", "files": []}, {"layout": "ge", "files": [[3]] * 5}, {"layout": "ge", "files": [["x"]]}):
         (origin / "run.json").write_text(json.dumps({**told, "tree": tree}))

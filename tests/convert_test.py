@@ -159,7 +159,7 @@ def test_bits_and_small_integers_become_bytes(tmp_path: Path) -> None:
 
 
 def hifloat8(bits: int) -> float:
-    """HiFloat8 by its definition: sign, a dot of a prefix code, exponent with a sign of its own and a hidden one, fraction."""
+    """HiFloat8 by its definition: sign, a dot of a prefix code, exponent with a separate sign and a hidden one, fraction."""
     sign, text = (-1 if bits >> 7 else 1), f"{bits & 127:07b}"
     if bits == 0x80:
         return math.nan
@@ -352,7 +352,7 @@ def test_dumps_become_dumps_of_another_layout(layout: str, tmp_path: Path) -> No
 # M25
 @each_row("layout", ["ge", "mindspore"])
 def test_statistics_that_a_tree_does_not_keep_are_made_again(layout: str, tmp_path: Path) -> None:
-    """Trees have few statistics, of six digits; the tensors are there."""
+    """Trees have few statistics, of six digits, but they contain the tensors."""
     small_model(tmp_path / "model.onnx")
     first = tmp_path / "first"
     assert tensortap("run", tmp_path / "model.onnx", "--full", "--out", first).code == 0

@@ -1,4 +1,4 @@
-// What crash_writer_program writes, so that a test can say what each record of its dump must hold.
+// The values that crash_writer_program writes, so that a test can check each record of its dump.
 
 #ifndef TENSORTAP_TESTS_CRASH_PATTERN_H_
 #define TENSORTAP_TESTS_CRASH_PATTERN_H_

@@ -1,4 +1,4 @@
-"""A dump whose program was killed is NumPy's to read once `repair` has mended it."""
+"""A dump whose program was killed is readable by NumPy after `repair`."""
 
 import json
 import signal

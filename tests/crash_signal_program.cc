@@ -1,4 +1,4 @@
-// Dies, or does not, while a toy op runs: crash_signal_program CONFIG SIGNAL MODE. CONFIG "" captures nothing. What handlers do is said on
+// Dies, or does not, while a toy op runs: crash_signal_program CONFIG SIGNAL MODE. CONFIG "" captures nothing. The handlers report on
 // stdout.
 
 #include <setjmp.h>

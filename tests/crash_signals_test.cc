@@ -226,8 +226,8 @@ TEST(Crash, WritesTheRing) {
 
 struct Tree {
   const char* layout;
-  const char* file;  // of the first input once it stands in the tree, what is a number written '#'
-  int64_t step;      // that the file tells
+  const char* file;  // of the first input in the tree, with '#' for each number
+  int64_t step;      // as read from the file
 };
 constexpr std::array<Tree, 2> kTrees = {
     Tree{"ge", "extra-info/data-dump/#/Toy.broken.#.#", 0},

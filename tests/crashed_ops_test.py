@@ -136,8 +136,8 @@ def test_a_crash_leaves_an_exception_file_in_the_tree_of_ascendcl(program: Any, 
     assert "SIGSEGV" in parsed.message.dfx_message
     assert "SIGSEGV" in done.err and "fragile" in done.err
     assert not list(tmp_path.rglob("crash-*.bin"))
-    assert json.loads(done.out.splitlines()[-1])["records"] == 2, "what the exception file holds are records, too"
-    # The crash is settled: there is nothing left to mend.
+    assert json.loads(done.out.splitlines()[-1])["records"] == 2, "the exception file contains records, too"
+    # The crash is settled: nothing is left to repair.
     assert "repair" not in done.err
 
 

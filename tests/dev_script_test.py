@@ -1,4 +1,4 @@
-"""./dev says what it can do and refuses what it cannot, without starting anything."""
+"""./dev lists its commands and rejects others, without starting anything."""
 
 from __future__ import annotations
 

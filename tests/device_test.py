@@ -34,7 +34,7 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def on_device(folder: Path, device: dict[str, str], program: str | Path, *arguments: str, options: Sequence[str] = ()) -> Captured:
-    """Run a program on the device under capture; it must come to its end."""
+    """Run a program on the device under capture; it must end normally."""
     done = capture(folder, program, *arguments, options=options, environment=device)
     assert done.code == 0, done.err
     return done
@@ -73,9 +73,9 @@ busy, idle = torch.ones(4, device=device), torch.ones(4, device=device)
 
 def take(way, x):
     host = torch.empty(x.shape, pin_memory=True)
-    if way == "same stream" or way == "nobody waits":
+    if way == "same stream" or way == "without waiting":
         host.copy_(x, non_blocking=True)
-        return host.numpy().copy() if way == "nobody waits" else host.numpy()
+        return host.numpy().copy() if way == "without waiting" else host.numpy()
     for _ in range(20 if way == "not ordered" else 0):
         tapdev_c.unseen_fill(idle, 1.0)  # what makes the tensor comes late
     source = x.clone() if way in ("snapshot", "not ordered") else x
@@ -108,14 +108,14 @@ reference = values("same stream")
 tapdev_c.delay(200)
 same = lambda a, b: abs(a - b) < 1e-6
 print(json.dumps({way: sum(not same(a, b) for a, b in zip(reference, values(way))) for way in
-                  ("snapshot", "same stream", "nobody waits", "not ordered", "no snapshot")}))
+                  ("snapshot", "same stream", "without waiting", "not ordered", "no snapshot")}))
 """
 
 
 def test_the_device_catches_whoever_reads_too_early(tmp_path: Path, device: dict[str, str]) -> None:
     wrong = json.loads(alone(tmp_path, device, PROBE))
     assert wrong["snapshot"] == wrong["same stream"] == 0
-    assert min(wrong["nobody waits"], wrong["not ordered"], wrong["no snapshot"]) > 0, wrong
+    assert min(wrong["without waiting"], wrong["not ordered"], wrong["no snapshot"]) > 0, wrong
     touched = subprocess.run(
         [PYTHON, "-c", "import ctypes, torch, tapdev; ctypes.string_at(torch.ones(9, device='tapdev').data_ptr(), 1)"],
         env={**os.environ, **device},

@@ -236,7 +236,7 @@ TEST(Mode, IsForTheOwnerAloneUnlessShared) {
     const auto own = modes_in(folder / "outer");
     const auto others = modes_in(folder / "shared");
     if (std::string(layout) == "mindspore") {
-      // What is finished is read only there, and statistic.csv is not.
+      // MindSpore makes finished files read-only, but not statistic.csv.
       EXPECT_THAT(names_of(own), UnorderedElementsAre("folder 700", "file 400", "file 600"));
       EXPECT_THAT(names_of(others), UnorderedElementsAre("folder 755", "file 444", "file 644"));
       EXPECT_THAT(own.at("file 600"), testing::Each(HasSubstr("statistic.csv")));

@@ -26,7 +26,7 @@ def expected_outputs(step: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_dump_holds_what_the_engine_computed(tmp_path: Path) -> None:
-    """Every op of every step is there, with data that NumPy agrees with."""
+    """The dump contains every op of every step, with data that NumPy agrees with."""
     config = json.dumps({"payload": "full", "out": str(tmp_path / "dump"), "limits": {"keep_free": 0}})
     plain = subprocess.run([engine_path()], capture_output=True, text=True, cwd=tmp_path, check=True)
     captured = subprocess.run([engine_path(), config], capture_output=True, text=True, cwd=tmp_path, check=True)
@@ -48,7 +48,7 @@ def test_dump_holds_what_the_engine_computed(tmp_path: Path) -> None:
 
 
 def test_a_wrong_config_does_not_stop_the_engine(tmp_path: Path) -> None:
-    """The engine says what is wrong and computes the same."""
+    """The engine reports the problem and computes the same."""
     done = subprocess.run([engine_path(), '{"payloda": 1}'], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout == "4 2.5\n"
     assert "payloda" in done.stderr

@@ -149,5 +149,5 @@ def test_a_config_leaves_the_choice_to_a_c_program(name: str, said: str, ops: Se
     rows = dump.rows[dump.rows["phase"] != 4]
     own = rows[rows["flags"] & FOR_READERS == 0]
     assert sorted({(int(row["step"]), dump.ops[int(row["op"])]["name"]) for row in own}) == [(step, op) for step in (1, 2) for op in ops]
-    # What these ops read is there, of the same steps, as their producers made it.
+    # The dump contains the inputs of these ops, from the same steps, as their producers made them.
     assert sorted({int(step) for step in rows["step"][rows["flags"] & FOR_READERS != 0]}) == ([1, 2] if ops else [])

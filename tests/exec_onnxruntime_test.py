@@ -335,7 +335,7 @@ def test_threads_that_share_a_session_have_steps_of_their_own(folder: Path) -> N
     assert first.code == 0
     per_step = {step: len([1 for row in dump.rows if row["step"] == step and row["phase"] != 4]) for step in dump.steps()}
     assert set(per_step.values()) == {len(Dump(folder / "one").rows[Dump(folder / "one").rows["phase"] != 4])}
-    # What an op made is made of the input of the same step.
+    # An op's output is made from the input of the same step.
     ops = {op["name"]: op["id"] for op in dump.ops.values()}
     rows = dump.rows
     for step in range(60):
@@ -476,7 +476,7 @@ def test_children_of_fork_have_dumps_of_their_own(folder: Path) -> None:
     assert dump.steps() == [0, 1]
     children = list((folder / "dump").glob("process_*"))
     assert len(children) == 1
-    assert tensortap("repair", children[0], cwd=folder).code == 0  # it did not come to its end
+    assert tensortap("repair", children[0], cwd=folder).code == 0  # it did not end normally
     assert Dump(children[0]).steps() == [0, 1]
 
 
@@ -623,8 +623,8 @@ def test_the_optimised_model_of_a_c_program_has_no_taps(loading: Path, tmp_path:
 
 @NEEDS_MODELS
 def test_a_c_program_outlives_what_capture_writes_beyond_its_limit_for_files(loading: Path, tmp_path: Path) -> None:
-    """Of the optimised model, which the runtime writes for us, and of the dump comes no SIGXFSZ."""
-    # The runtime keeps a file of its own below HOME or XDG_CACHE_HOME, which grows from run to run.
+    """The dump and the optimised model that the runtime writes for us cause no SIGXFSZ."""
+    # The runtime keeps its own file below HOME or XDG_CACHE_HOME, which grows from run to run.
     limited = 'export HOME="$PWD" XDG_CACHE_HOME="$PWD/.cache" && ulimit -f 2048 && exec "$0" "$@"'
     arguments: list[str | Path] = ["sh", "-c", limited, loading, library_of(api.NEWEST)]
     arguments += [api.model(MAGIKA), "bytes", "int32", "1x2048", "target_label", "3"]

@@ -65,7 +65,7 @@ def test_the_twin_of_a_model_with_large_weights_is_made_in_silence(tmp_path: Pat
     save([helper.make_node("MatMul", ["x", "w"], ["y"], name="matmul_1")], tmp_path / "model.onnx", initializers=[weights])
     captured, dump = compare(write_program(tmp_path, FIVE_RUNS), options=["--steps", "1-2"])
     assert notes_on_runs(dump) == ["runs that are not captured: 3 used a session without taps"]
-    assert "already exists" not in captured.err, "the runtime says so of an entry that is set twice"
+    assert "already exists" not in captured.err, "the runtime prints this for an entry that is set twice"
 
 
 def test_without_a_limit_there_is_one_session(folder: Path) -> None:

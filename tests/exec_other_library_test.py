@@ -16,7 +16,7 @@ SAYS = """
 #include <dlfcn.h>
 #include <stdio.h>
 int main(void) {
-  /* The stub has a dlsym() of its own. */
+  /* The stub has its own dlsym(). */
   int (*say)(const char*) = 0;
   *(void**)&say = dlsym(RTLD_DEFAULT, "puts");
   return say == 0 || say("here") < 0 ? 1 : 4;

@@ -1,4 +1,4 @@
-"""Where the processes of `tensortap exec` write, whose dumps a summary reports, and how dumps of several processes are mended."""
+"""Where the processes of `tensortap exec` write, whose dumps a summary reports, and how dumps of several processes are repaired."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def compile_c(source: Path, into: Path, *options: str) -> Path:
 
 @dataclass(frozen=True)
 class FakeTorch:
-    """A folder like that of the package torch, without torch in it, and a place for adapters of its own."""
+    """A folder like that of the package torch, without torch in it, and a separate place for adapters."""
 
     folder: Path
 

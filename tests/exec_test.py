@@ -381,7 +381,7 @@ def test_the_compiler_of_the_environment_is_obeyed_with_its_options(torch: FakeT
 
 
 def adapter_compiler(folder: Path, *definitions: str) -> dict[str, str]:
-    """Make a compiler that gives out the fake adapter whatever it is asked to compile."""
+    """Make a compiler that produces the fake adapter from any source."""
     quoted = " ".join(shlex.quote(one) for one in definitions)
     compiler = folder / "fake-compiler"
     compiler.write_text(

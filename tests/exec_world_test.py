@@ -1,4 +1,4 @@
-"""What a program inherits under `tensortap exec` is what its caller gave, except for LD_PRELOAD and our documented variables."""
+"""Under `tensortap exec` a program inherits everything from its caller, except for LD_PRELOAD and our documented variables."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_the_program_inherits_what_its_caller_gave(program: Path, tmp_path: Path
         for file in passed:
             os.close(file)
     if prepare is new_session:
-        # Each run has a session of its own; the program is in that of its caller, not in one that we made.
+        # Each run has its own session; the program is in its caller's session, not in one that we made.
         assert sum(line.startswith("group") for line in under) == 1
         plain, under = ([line for line in lines if not line.startswith("group")] for lines in (plain, under))
     assert without_ours(under) == without_ours(plain)
@@ -127,7 +127,7 @@ def test_the_program_inherits_what_its_caller_gave(program: Path, tmp_path: Path
 
 
 def test_the_terminal_is_the_programs(program: Path, tmp_path: Path) -> None:
-    """On a terminal of its own: the program is in the foreground there, in the group of the command."""
+    """Run on a separate terminal: the program is in its foreground, in the group of the command."""
 
     def take_terminal() -> None:
         os.setsid()

@@ -1,4 +1,5 @@
-// What a session of the capture interface was told, kept in memory: for tests of sources, with fake_capture.h in one file of the program.
+// Keeps in memory everything that a session of the capture interface receives: for tests of sources, with fake_capture.h in one file of the
+// program.
 
 #ifndef TENSORTAP_TESTS_FAKE_SESSION_H_
 #define TENSORTAP_TESTS_FAKE_SESSION_H_
@@ -63,7 +64,7 @@ inline Tensor copy_of(const tensortap_tensor& tensor) {
   return copy;
 }
 
-// What a session has been told. Guarded by its mutex while runs go on.
+// Everything that a session received. Guarded by its mutex during runs.
 struct Session {
   std::mutex mutex;
   std::vector<Op> ops;

@@ -1,4 +1,4 @@
-"""Programs that have functions of their own under the names of the libraries that we contain: neither side meets the other's."""
+"""Programs whose functions have the names of libraries that we contain: neither side calls the other's."""
 
 from __future__ import annotations
 

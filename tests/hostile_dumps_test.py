@@ -165,7 +165,7 @@ def test_more_than_the_machine_has_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(file, "w") as archive:
         for number in range(count):
             archive.writestr(f"{number}.npy", content)
-    # The members are stored streams of deflate: say so in their headers.
+    # The members are streams of deflate that zipfile stored as they are: mark them as deflated in their headers.
     patched = bytearray(file.read_bytes())
     size = (each + 128).to_bytes(4, "little")
     for signature, method, sizes in ((b"PK\x03\x04", 8, 22), (b"PK\x01\x02", 10, 24)):

@@ -1,4 +1,4 @@
-// A running session is found and told what to capture: the files that it leaves, and what becomes of its control file. B9
+// Finds a running session and changes its capture: the files that the session leaves, and the end of its control file. B9
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -177,7 +177,7 @@ TEST_F(LiveControl, AChangeTakesEffectAtAStepAndStandsInTheReport) {
 TEST_F(LiveControl, AnIdleSessionCapturesNothingUntilItIsAskedTo) {
   open({{"idle", true}});
   EXPECT_EQ(tensortap_skips_steps(session_), 1);
-  EXPECT_EQ(tensortap_wants_op(session_, ops_[0]), 1) << "what comes to be wanted is not known yet";
+  EXPECT_EQ(tensortap_wants_op(session_, ops_[0]), 1) << "the session may want the op later";
   EXPECT_EQ(tensortap_step_begin(session_, next_, 0), 0);
   tensortap_step_end(session_, next_++, 0);
   step();

@@ -47,7 +47,7 @@ for step in range(100000):
     time.sleep(0.01)
 print(digest.hexdigest())
 """
-"""Trains until the file `stop` is there, or for so many steps, and prints a digest of the first 40 losses."""
+"""Trains until the file `stop` exists, or for so many steps, and prints a digest of the first 40 losses."""
 
 INFERENCE = """
 import hashlib, os, sys, time
@@ -180,7 +180,7 @@ def test_an_idle_training_is_captured_from_the_next_step_on(tmp_path: Path) -> N
         done = running.end()
     assert done.code == 0, done.err
     plain = subprocess.run([PYTHON, str(program), "40"], cwd=Path("/"), capture_output=True, text=True, check=True)
-    assert done.out == plain.stdout, "what the program works out is what it was"
+    assert done.out == plain.stdout, "the program computes the same"
     names = names_by_step(running.dump)
     assert sorted(names) == [*range(first, first + 4), *range(second, off)]
     assert all("norm" in name for step in range(first, first + 4) for name in names[step])

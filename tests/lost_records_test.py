@@ -1,4 +1,4 @@
-"""What is lost is said, with its reason and its exit code; limits and modes are in tests/command/run_test.cc."""
+"""Losses are reported with their reason and an exit code; limits and modes are in tests/command/run_test.cc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands and the Python of docs/migration.md run as they stand there, on a dump of MindSpore itself."""
+"""The commands and the Python of docs/migration.md run as printed, on a dump of MindSpore itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLOCK = re.compile(r"<!-- tested(?:, exits with (\d))? -->\n```(\w+)\n(.*?)```\n
 
 
 def check_printed(expected: str, printed: str) -> None:
-    """Check that a command prints the lines that the page has of it: "..." stands for anything in a line, and alone for lines."""
+    """Check that a command prints the lines on the page: "..." matches anything in a line, and alone any lines."""
     pieces = (re.escape(line.strip()).replace(re.escape("..."), ".*") for line in expected.split("\n") if line.strip())
     pattern = re.compile("".join("(?:.*\n)*" if piece == ".*" else rf" *{piece} *\n" for piece in pieces))
     assert pattern.search(printed), f"{expected}\n{printed}"

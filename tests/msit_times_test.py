@@ -124,7 +124,7 @@ def test_kernels_of_the_rounds_that_are_asked_for_have_launch_parameters(tmp_pat
     done = tensortap(*words, cwd=tmp_path, environment={"PYTHONPATH": str(package_alone(tmp_path))})
     assert done.code == 0, done.err
     found = launches(tmp_path / "out")
-    # relu calls clamp_min underneath, and addmm a copy of what is not contiguous; a kernel by itself stands beside its operator.
+    # relu calls clamp_min underneath, and addmm copies a tensor that is not contiguous; a kernel by itself is beside its operator.
     assert set(found) == {
         "1/0_Prefill_layer/0_Slow/0_ReluOperation/0_clamp_min", "1/0_Prefill_layer/1_Linear/0_AddmmOperation/0_copy_",
         "1/0_Prefill_layer/1_Linear/1_addmm",

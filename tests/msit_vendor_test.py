@@ -137,7 +137,7 @@ def test_its_comparison_finds_the_layers_of_two_dumps(tmp_path: Path) -> None:
         (path,) = report.glob("*.csv")
         with path.open(newline="") as file:
             rows = list(csv.DictReader(file))
-        # Round 0, which it takes for a warm-up, and round 1.
+        # Round 0, which it treats as a warm-up, and round 1.
         assert [row["my_op_type"] for row in rows] == [row["golden_op_type"] for row in rows] and len(rows) == 36
         assert {row["my_op_type"] for row in rows} == {"Prefill_layer", "Decoder_layer"}
         assert all(row["cmp_fail_reason"] == "" for row in rows)

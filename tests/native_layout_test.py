@@ -115,6 +115,6 @@ def test_numpy_maps_the_records_of_a_program_that_died(tmp_path: Path) -> None:
     subprocess.run([PROGRAM, tmp_path, "die"], check=True)
     rows = np.load(tmp_path / "records.npy", mmap_mode="r")
     assert rows.dtype.itemsize == 512
-    # The header lags behind; the rows are there.
+    # The header lags behind; the file already contains the rows.
     content = np.memmap(tmp_path / "records.npy", mode="r")[4096:].view(rows.dtype)
     assert int((content["committed"] == 1).sum()) == len(DTYPES) * SLOTS_PER_DTYPE

@@ -174,7 +174,7 @@ def test_speech_is_found_with_state_carried_from_step_to_step(tmp_path: Path) ->
 
 # M14
 def test_blocked_convolutions_leave_tensors_in_the_order_of_their_dims(tmp_path: Path) -> None:
-    """What the author's graph computes without any optimisation is what the dump of the optimised one holds, channel by channel."""
+    """The dump of the optimised graph contains what the author's graph computes without optimisation, channel by channel."""
     onnxruntime = pytest.importorskip("onnxruntime")
     onnx = pytest.importorskip("onnx")
     helper = onnx.helper

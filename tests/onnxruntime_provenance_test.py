@@ -1,4 +1,4 @@
-"""What dumps say of the author's nodes is so: an op's last original makes its value, and only conversions are the runtime's own."""
+"""Dumps name the right nodes of the author: an op's last original makes its value, and the runtime adds only conversions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs and outputs of `tensortap run` that are no tensors: sequences, optionals, maps, and models without inputs."""
+"""Inputs and outputs of `tensortap run` that are not tensors: sequences, optionals, maps, and models without inputs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOT_TENSORS = [
     "test_sequence_map_add_2_sequences",
     "test_sequence_map_extract_shapes",
 ]
-"""Of the 29 backend cases whose inputs are no tensors, or that have none, those of different kinds."""
+"""Backend cases of different kinds, out of the 29 whose inputs are not tensors, or that have none."""
 
 
 @each_row("name", NOT_TENSORS)

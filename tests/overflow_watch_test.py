@@ -96,7 +96,7 @@ def test_the_iteration_that_overflows_is_the_one_that_is_kept(tmp_path: Path) ->
     x = np.array([[1, 2, 3], [4, 1e15, 6]], np.float32)
     found = watch(tmp_path, loop_model(tmp_path / "m.onnx"), x)
     names = sorted(name.rsplit("/", 1)[-1] for name in found)
-    # What a Loop carries has no op that made it: it stands under the op that read it. The Loop itself made Inf of what it was given, too.
+    # No op made the value that a Loop carries: it is under the op that read it. The Loop itself made Inf of its inputs, too.
     assert names == ["loop:out0@0#0", "square:in0@0#1", "square:out0@0#1", "trips:out0@0#0", "x:out0@0#0", "yes:out0@0#0"]
     (carried,) = [value for name, value in found.items() if name.endswith("square:in0@0#1")]
     np.testing.assert_array_equal(carried, x * x - x)

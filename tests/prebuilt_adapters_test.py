@@ -17,7 +17,7 @@ LOADED = "fake adapter loaded"
 
 
 class Installation:
-    """A tensortap of its own, whose adapters a test may choose, and a torch that any Python here would import."""
+    """A separate tensortap, whose adapters a test may choose, and a torch that any Python here would import."""
 
     def __init__(self, folder: Path) -> None:
         self.command = folder / "tensortap/bin/tensortap"

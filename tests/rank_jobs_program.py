@@ -63,7 +63,7 @@ def step_on(model: nn.Module, optimizer: torch.optim.Optimizer, samples: int, se
 
 
 def ddp(fault: bool) -> None:
-    """Train data parallel; rank 2 makes a layer anew from a seed of its own, after the weights were made equal."""
+    """Train data parallel; rank 2 makes a layer again from a different seed, after the weights were made equal."""
     model = nn.parallel.DistributedDataParallel(Net())
     if fault and dist.get_rank() == 2:
         torch.manual_seed(99)
@@ -132,7 +132,7 @@ def pipeline(fault: bool) -> None:
     rank = dist.get_rank()
     torch.manual_seed(rank)
     model = Block() if rank < dist.get_world_size() - 1 else nn.Linear(8, 4)
-    # Stages that are not told their shapes run once on memory that nothing was written to.
+    # Stages that do not know their shapes run once on unwritten memory.
     given = torch.zeros(4, 8, requires_grad=rank > 0)
     made = torch.zeros(4, 8 if rank < dist.get_world_size() - 1 else 4, requires_grad=True)
     stage = PipelineStage(model, rank, dist.get_world_size(), torch.device("cpu"), input_args=given, output_args=made)
@@ -201,7 +201,7 @@ WITH_VALUES = ("shards", "uneven")
 
 
 def main() -> None:
-    """Run the jobs that were asked for, each into a folder of its own."""
+    """Run the jobs that were asked for, each into a separate folder."""
     out, *jobs = sys.argv[1:]
     torch.set_num_threads(1)
     in_job = "RANK" in os.environ

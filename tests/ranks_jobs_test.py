@@ -156,7 +156,7 @@ def test_shards_are_the_tensors_of_one_process(jobs: Path) -> None:  # B15
     ):
         assert cut[name]["shape_a"] == shape, cut.get(name)
     assert summary["judged"] == len(rows)
-    # What ranks send each other is no value of one process.
+    # Values that ranks send each other do not belong to one process.
     assert summary["unpaired_a"]["not explained"] == summary["unpaired_b"]["not explained"] == 0
     assert summary["unpaired_a"]["made by the runtime"] > 0
 

@@ -1,4 +1,4 @@
-"""The commands and the Python of README.md run as they stand there, on the demo's model."""
+"""The commands and the Python of README.md run as printed, on the demo's model."""
 
 from __future__ import annotations
 

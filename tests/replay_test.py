@@ -81,7 +81,7 @@ def test_a_runtime_that_others_can_change_is_refused_and_not_replaced(tmp_path: 
     assert done.out == ""
     assert str(library) in done.err
     assert "--runtime" in done.err
-    # What is asked for by name is its user's choice, and what is gone is replaced, which a warning says.
+    # A runtime that the user names is the user's choice, and one that is gone is replaced; a warning reports both.
     named = command("replay", dump, "--runtime", library)
     assert named.code == 0
     ran = command("run", api.model(path), "--runtime", library, "--out", tmp_path / "again")

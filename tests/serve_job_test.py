@@ -1,4 +1,4 @@
-"""`tensortap serve JOB`: what it answers about ranks is held against `tensortap ranks --json` and NumPy. B13, B15."""
+"""`tensortap serve JOB`: its answers about ranks agree with `tensortap ranks --json` and NumPy. B13, B15."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_a_program_is_watched_and_told(tmp_path: Path) -> None:
 
 
 def wait_for_capture(dump: Path, environment: dict[str, str]) -> None:
-    """Wait until a capture is there to be controlled, and a dump to be opened."""
+    """Wait until a capture can be controlled, and a dump can be opened."""
     until = time.monotonic() + 120
     while tensortap("ls", dump, "--limit", "1").code != 0 or not any(
         row["source"] for row in tensortap("ps", "--json", environment=environment).objects

@@ -1,4 +1,4 @@
-"""`tensortap serve`: a real server, asked over HTTP; what it answers is held against what the commands print. B13."""
+"""`tensortap serve`: a real server, asked over HTTP; its answers agree with the output of the commands. B13."""
 
 from __future__ import annotations
 

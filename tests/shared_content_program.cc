@@ -1,5 +1,5 @@
 // Writes a dump for tests/shared_content_test.py: shared_content_program FOLDER. A block of 6000 floats (value i at step s: i + s) is
-// written in place once a step and read through views by three ops; the engine does not tell of one more write, after the last step.
+// written in place once a step and read through views by three ops; the engine does not report one more write, after the last step.
 
 #include <tensortap/capture.h>
 
@@ -93,7 +93,7 @@ int write_dump(const char* folder) {
   }
   Engine engine(session);
   for (int step = 0; step < kSteps; ++step) engine.run(step);
-  // What nobody tells of is found after 64 uses at the latest.
+  // An unreported write is found after 64 uses at the latest.
   engine.fill(100, false);
   for (int i = 0; i < 64; ++i) engine.event(1, kSteps, false, {{kRows * kColumns}, {}, 0});
   return tensortap_session_close(session);

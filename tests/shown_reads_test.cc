@@ -200,7 +200,7 @@ class WritingEngine {
   WritingEngine(const WritingEngine&) = delete;
   WritingEngine& operator=(const WritingEngine&) = delete;
 
-  // Tells the first of a list of two before the op, which leaves `first_after` there, and shows both when it has run.
+  // Reports the first of a list of two before the op, which leaves `first_after` there, and shows both when it has run.
   void run(std::vector<float> first, std::vector<float> second, const std::vector<float>& first_after, uint32_t flags_after = 0,
            std::vector<float> makes = {}) {
     ++calls_;

@@ -1,5 +1,4 @@
-// The bridge to Python as a library of its own, for tests/torch_bridge_test.py: what the tracker does with it, as C functions that Python
-// calls.
+// The bridge to Python as a separate library, for tests/torch_bridge_test.py: the calls that the tracker makes, as C functions for Python.
 
 #include <chrono>
 #include <cstring>

@@ -67,12 +67,12 @@ def cost(times: int) -> float:
 
 
 def record_events() -> None:
-    """Keep what the tracker would be told, for `events`."""
+    """Keep the events that the tracker would receive, for `events`."""
     _without_lock.bridge_record_events()
 
 
 def events() -> list[str]:
-    """List what it was told since the last time."""
+    """List the events since the last call."""
     return _text(_without_lock.bridge_events).splitlines()
 
 

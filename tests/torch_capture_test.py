@@ -170,7 +170,7 @@ mask.softmax(0)
 """
     done = capture(tmp_path, program)
     assert done.code == 0
-    # The mask is there on purpose, and softmax makes numbers of it.
+    # The mask is intended, and softmax makes numbers of it.
     assert "\nnon-finite  none" in done.err, done.err
 
 

@@ -1,4 +1,4 @@
-"""Collectives return before they are done: their outputs are those of their end, or left out, whoever writes there next."""
+"""Collectives return before they are done: their outputs are those of their end, or left out, even if other code writes there next."""
 
 from __future__ import annotations
 
@@ -132,5 +132,5 @@ def test_what_was_written_over_is_left_out_and_counted(job: TorchDump) -> None:
     assert np.isnan(dump.of_type("c10d.broadcast_", OUTPUT)["min"]).all()
     reasons = json.loads((dump.folder / "run.json").read_text())["ops"]
     assert "output of a collective that may have been written over before" in json.dumps(reasons)
-    # On the rank that only waited it is there.
+    # The rank that only waited has it.
     assert extremes(rank_of(job, 1).of_type("c10d.broadcast_", OUTPUT)) == [(value, value) for value in ROUNDS[1] * 10]

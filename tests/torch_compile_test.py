@@ -54,7 +54,7 @@ def training(sizes: str = "(4, 4, 4)", options: str = "{'fullgraph': True}") -> 
 
 
 def run(folder: Path, program: str, *arguments: str, route: str = "aot", options: tuple[str, ...] = (), **more: Any) -> Captured:
-    """Run a program with a route, in a folder of its own."""
+    """Run a program with a route, in a separate folder."""
     folder.mkdir(exist_ok=True)
     done = capture(folder, program, *arguments, options=["--compile", route, *options], **more)
     assert done.code == 0, done.err
@@ -264,7 +264,7 @@ for _ in range(2):
     rows = rows[rows["shape"][:, 0] == 50000]
     before = rows[(rows["slot_kind"] == INPUT) & (rows["slot_index"] == 0)]
     after = rows[rows["slot_kind"] == OUTPUT]
-    # Two calls that each write the mean and the variance: what the second finds is what the first left.
+    # Two calls that each write the mean and the variance: the second call finds the values that the first one left.
     assert len(before) == len(after) == 4
     assert (before["storage"] == after["storage"]).all()
     assert (before["version"] != after["version"]).all()

@@ -125,7 +125,7 @@ def test_every_op_names_who_made_what_it_read(small: Path) -> None:
     assert reads["mm"][0] == "ones"
     assert reads["max"] == ["mm"]
     assert reads["add_"][0] == "zeros"
-    assert reads["sum"] == ["add_"], "what was written last is what is read"
+    assert reads["sum"] == ["add_"], "the op reads what was written last"
     assert reads["sum_1"] == ["max[0]"]
     assert reads["add"] == ["sum", "sum_1"]
     assert reads["mean"] == ["stack"]
@@ -172,7 +172,7 @@ def executions(dump: TorchDump) -> list[tuple[str, int]]:
 
 
 TRACED_AS = {"zeros": "new_zeros", "scatter_": "scatter", "add_": "add", "_reshape_alias": "view"}
-"""What the program calls, and what torch.fx has in its place, where a tensor that is traced is no plain one."""
+"""The calls of the program, and those of torch.fx in their place, where a traced tensor is not a plain one."""
 
 
 def flat(operands: list[str]) -> list[str]:
@@ -202,7 +202,7 @@ def test_a_real_models_graph_is_the_one_that_fx_traces(tmp_path: Path) -> None:
             if graph.nodes[name].type == "zeros":
                 continue  # fx has it read what it is like
             found = operands[position : position + 1] if call == 0 else [*operands, *elsewhere]
-            # A view of all elements in the same order is no other tensor for those who look at memory.
+            # A view of all elements in the same order is the same tensor for code that looks at memory.
             found += [graph.nodes[one].operands[0] for one in found if one in graph.nodes and graph.nodes[one].type == "expand"]
             if read is None:
                 fits = bool(outside & set(found))

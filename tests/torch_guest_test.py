@@ -274,7 +274,7 @@ def test_a_graph_that_is_compiled_ahead_of_time_stays_what_it_is(tmp_path: Path)
     found = tensortap("find", tmp_path / "inductor/dump")
     assert found.out.splitlines()[0] == "no NaN and no Inf in what was captured", found.out
     assert "fused" in found.out.splitlines()[1]
-    assert found.code == 3, "whole kernels ran that nobody looked into"
+    assert found.code == 3, "whole kernels ran that were not looked into"
     folder = tmp_path / "inductor"
     (folder / "dump").rename(folder / "first")
     done = capture(folder, LOADS)
@@ -315,4 +315,4 @@ def test_memory_to_write_into_is_no_input_of_a_custom_operator(tmp_path: Path) -
     changed = done.dump.of_type("mine.double", INPUT)
     assert len(changed) == 4 and np.allclose(changed["max"], 1 + np.cos(1 + np.sin(1))), "what the program has filled it with is one"
     found = tensortap("find", done.dump.folder)
-    assert found.code == 3, found.out  # nothing but the fused kernels, which nobody looked into
+    assert found.code == 3, found.out  # nothing but the fused kernels, which were not looked into

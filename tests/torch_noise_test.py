@@ -48,7 +48,7 @@ def test_noise_moves_weights_and_inputs_and_nothing_else(tmp_path: Path) -> None
     assert not np.array_equal(same, third)
     assert set(np.abs(plain["Sequential.0/addmm:in1"].view(np.int32) - moved["Sequential.0/addmm:in1"].view(np.int32)).flat) == {1}
     masks = [name for name in plain if "bernoulli" in name and ":out" in name]
-    assert masks, "what is drawn stays"
+    assert masks, "random draws stay the same"
     assert all(np.array_equal(plain[name], moved[name]) for name in masks)
     compared = tensortap.compare(tmp_path / "dump", tmp_path / "dump/noise1")
     assert compared.summary["noise_dumps"] >= 1

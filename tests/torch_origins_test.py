@@ -109,7 +109,7 @@ def test_buffers_of_a_compiled_program_raise_no_alarm(tmp_path: Path) -> None:
     code, report = found_in(done.dump)
     assert report["first_nonfinite"] is None, report["seen"]
     assert (code, len(report["not_captured"])) == (3, 1)
-    # What Inductor's memory held is there, and is no value.
+    # The old content of memory that Inductor reuses does not count as a value.
     products = done.dump.of_type("mm", OUTPUT)
     assert np.isfinite(products["mean"]).all()
 
@@ -366,7 +366,7 @@ def test_names_and_roles_are_those_of_the_call(tmp_path: Path) -> None:
 
 
 def test_the_summary_and_find_agree_on_what_is_wrong(tmp_path: Path) -> None:
-    """Infinities of a mask are no news while the program runs; that they come into a parameter is found afterwards."""
+    """Infinities of a mask raise no alarm while the program runs; their way into a parameter is found afterwards."""
     program = """
 import torch
 weight = torch.nn.Parameter(torch.zeros(4))

@@ -91,7 +91,7 @@ def test_names_and_steps_select(tmp_path: Path) -> None:
 
 
 def mindspore(folder: Path, program: str, **settings: Any) -> Path:
-    """Capture a program with a MindSpore config of its own and return its tree."""
+    """Capture a program with its own MindSpore config and return its tree."""
     common = {
         "op_debug_mode": 0,
         "dump_mode": 0,

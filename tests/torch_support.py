@@ -74,7 +74,7 @@ class Captured:
 def end_all(process: subprocess.Popen[str]) -> str:
     """End a program and its children, which would go on and slow everything else down; gives what they wrote to standard error."""
     left: Any = ""
-    # The workers of a launcher are in sessions of their own: it ends them when it is asked to end.
+    # The workers of a launcher are in separate sessions: it ends them when it is asked to end.
     for sent in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, sent)

@@ -95,7 +95,7 @@ def values(done: Ran, record: str) -> np.ndarray[Any, Any]:
 
 def test_every_op_of_a_graph_and_what_it_is_given(tmp_path: Path) -> None:
     done = simple(tmp_path)
-    assert int(done.out) > 0, "files are there when the call returns"
+    assert int(done.out) > 0, "the files exist when the call returns"
     files = [path.name.split(".")[:2] for path in done.files("0/graph_1/1/0/*")]
     assert sorted(map(tuple, files)) >= sorted([("Add", "Add"), ("Data", "arg0_1"), ("Data", "arg1_1"), ("Mul", "Mul"), ("Sub", "Sub")])
     x, y = np.arange(6, dtype=np.float32).reshape(2, 3), np.full((2, 3), 2, np.float32)

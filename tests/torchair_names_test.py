@@ -223,7 +223,7 @@ with torch.no_grad():
 """
 
 
-# What the table of types, which was recorded with TorchAir's own converters, says of each node in turn.
+# The types of each node in turn, from the table of types that was recorded with TorchAir's own converters.
 LLAMA_TYPES = """
 pow_1 Pow, mean ReduceMean, add Add, rsqrt Rsqrt, mul Mul Cast, mul_1 Mul Cast,
 mm MatMul, _unsafe_view Reshape, mm_1 MatMul, _unsafe_view_1 Reshape, mm_2 MatMul, _unsafe_view_2 Reshape,

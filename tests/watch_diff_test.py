@@ -73,7 +73,7 @@ def ran_watched(tmp_path: Path, *more: str) -> Path:
 # A14
 @pytest.mark.skipif(not onnxruntime_api.MODELS.is_dir() or not onnxruntime_api.RUNTIMES.is_dir(), reason="no models: run ./dev setup")
 def test_memory_that_a_runtime_planned_is_reused_and_nobody_is_accused(tmp_path: Path) -> None:
-    """The tree knows who reads a tensor; without that nobody is accused either."""
+    """The tree knows the readers of a tensor; without them no op is accused either."""
     dump = ran_watched(tmp_path)
     done = tensortap("watch-diff", dump, "--json")
     assert done.code == 0, done.out
@@ -120,7 +120,7 @@ class Net(torch.nn.Module):
 
 Net()(torch.arange(12.0).reshape(3, 4))
 """
-"""The op stomp makes an output of its own and writes over three elements of what exp made."""
+"""The op stomp makes a separate output and writes over three elements of what exp made."""
 
 
 # A14

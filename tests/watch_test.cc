@@ -115,7 +115,7 @@ TEST(Watch, TellsWhichOthersMayHaveWritten) {
   EXPECT_EQ(found["reused"].size(), 1U);
 }
 
-// Two ops in one piece of memory, as a runtime plans it that knows nobody who reads the first.
+// Two ops in one piece of memory, as a runtime plans it that knows no reader of the first.
 TEST(Watch, WithoutKnownReadersItSaysThatItDoesNotKnow) {
   const toy::TempFolder folder;
   const toy::Opened opened = open_session(watch_config("full", json::array({"A"}), json::array({"C"})), folder / "dump");

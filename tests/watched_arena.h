@@ -20,7 +20,7 @@ class Arena {
     for (const char* name : {"C", "D", "A", "B"}) ops_.push_back(add_op(name, {}));
     ops_.push_back(add_op("E", {ops_[0], ops_[1]}));
   }
-  // Where each op's output begins: B's stands in front of C's.
+  // Where each op's output begins: B's is in front of C's.
   static constexpr std::array<size_t, 5> kPlaces = {1 * kElements, 2 * kElements, 3 * kElements, 0, 4 * kElements};
 
   void step(int64_t number) {

@@ -14,7 +14,7 @@ import tensortap as package
 from cli_support import tensortap
 
 GOLDEN = Path(__file__).resolve().parent / "golden/mindspore"
-# Of the conditions that the debugger has for weights only, it was asked about every tensor.
+# The debugger checks some conditions on weights only; it was asked about every tensor.
 NAMES = {
     "too_large": "tensor_too_large",
     "too_small": "tensor_too_small",

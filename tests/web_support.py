@@ -18,7 +18,7 @@ PATIENCE = 600
 
 
 def needs_browser(test: Callable[..., None]) -> Callable[..., None]:
-    """Skip where the browser is not there, and give it time where it is."""
+    """Skip without a browser, and give it time otherwise."""
     there = CHROMIUM.exists() and NODE.exists() and (ROOT / "web/node_modules/playwright-core").exists()
     skipped = pytest.mark.skipif(not there, reason=f"not there: {CHROMIUM}, Node.js or playwright-core")
     return skipped(pytest.mark.timeout(PATIENCE + 60)(test))

@@ -105,7 +105,7 @@ SUPPORTED = (
     ("system", "machine", "target", "said"),
     [
         ("Linux", "aarch64", "aarch64-linux-gnu", "goes on"),
-        ("Linux", "riscv64", "riscv64-linux-gnu", f"this is riscv64, where nobody has tried it; {SUPPORTED} goes on"),
+        ("Linux", "riscv64", "riscv64-linux-gnu", f"this is riscv64, which is untested; {SUPPORTED} goes on"),
         ("Linux", "x86_64", "x86_64-alpine-linux-musl", f"the C library of x86_64-alpine-linux-musl is musl; {SUPPORTED}"),
         ("Darwin", "arm64", "arm64-apple-darwin", f"this is Darwin; {SUPPORTED}"),
     ],

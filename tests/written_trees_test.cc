@@ -1,6 +1,6 @@
-// What every layout writes, for every release and payload that it knows, held against tests/data/written_trees.txt: names, modes and
-// content of all files. Code that moves must not change a byte of it; a change that is meant takes the new list, which a failing test
-// leaves beside its dumps, and says so.
+// Compares what every layout writes, for every release and payload that it knows, with tests/written_trees.txt: names, modes and content of
+// all files. A refactoring must not change a byte of it. For an intended change, take the new list, which a failing test leaves beside its
+// dumps and names.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -88,7 +88,7 @@ std::vector<Case> cases() {
       if (std::ranges::find(layout.options, key, &LayoutOption::name) == layout.options.end()) continue;
       Case one{concat(layout.name, " ", key, "=", value), layout.name, spec_of(layout, Payload::kFull)};
       one.spec.layout_options[key] = value;
-      // Only folders of ranks have a place for these.
+      // Only folders of ranks can store these.
       if (key == std::string_view("tree_form") && value != std::string_view("rank")) one.spec.extras = {};
       all.push_back(std::move(one));
     }
@@ -124,7 +124,7 @@ class Net {
     if (fails) record(5, 0, DType::kInt64, {2}, step, Phase::kInference, kRecordFailedOp, SlotKind::kInput);
     note(writer_.end_step(step, 0));
   }
-  // How many records came to nothing, by the answer.
+  // How many records were refused, by the answer.
   [[nodiscard]] const std::map<std::string, int>& refused() const { return refused_; }
 
  private:
@@ -182,7 +182,7 @@ std::string hash_of(std::string_view content) {
   return digest_text(compute_digest(view, DigestKind::kXxh3)).substr(kHashBegin, kHashDigits);
 }
 
-// Names that are drawn anew each time, by the tables that tell what they stand for.
+// Drawn file names, mapped to hashes of the real names that mapping.csv lists.
 std::map<std::string, std::string> drawn_names(const std::string& root) {
   std::map<std::string, std::string> drawn;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
@@ -231,7 +231,7 @@ std::vector<std::string> listing(const std::string& root) {
   return lines;
 }
 
-// What came of one dump, a line for each file, and for each answer that was a refusal.
+// The outcome of one dump: a line for each file, and for each refusal.
 std::string write_case(const Case& one) {
   const TemporaryFolder folder;
   DumpInfo info;

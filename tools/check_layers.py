@@ -36,14 +36,14 @@ def read_layers() -> dict[str, set[str]]:
 
 
 def read_neighbours() -> dict[str, set[str]]:
-    """Read tools/layers.txt: which formats a format stands on."""
+    """Read tools/layers.txt: the formats that each format depends on."""
     lines = (ROOT / "tools/layers.txt").read_text().splitlines()
     found = (re.fullmatch(r"([a-z_]+/[a-z_]+):(.*)", line) for line in lines)
     return {match[1]: set(match[2].split()) for match in found if match}
 
 
 def repeated_headers(paths: list[Path]) -> list[str]:
-    """Say which names of headers in src/ stand for two files."""
+    """Report names of headers in src/ that two files have."""
     places: dict[str, list[Path]] = {}
     for path in paths:
         if path.suffix == ".h" and path.parts[0] == "src" and not (path.parts[1] == "system" and path.name in REPEATED_HEADERS):

@@ -6,7 +6,7 @@ usage: check_symbols.py BUILD_FOLDER
 --portable: what is installed, and the adapters in the folder ADAPTERS, must also run on glibc 2.28; libstdc++ is inside, or for adapters
 one that every supported torch has.
 
-The capture half runs inside somebody else's program: it exports its C functions only, brings no library but the C and C++ runtime, and
+The capture half runs inside another program: it exports its C functions only, brings no library but the C and C++ runtime, and
 none of its own objects ends the process, prints on stdout or brings the iostreams' initialiser along.
 """
 
@@ -31,7 +31,7 @@ SHARED = {
 # What another system's library looks for, by the names of C++.
 PROBES = ["libtensortap_atb.so", "libtensortap_atb_abi0.so"]
 PROBE_FUNCTIONS = 30
-# What the C functions of a library begin with; tensortap_ where nothing is said.
+# Prefixes of the C functions of a library; tensortap_ by default.
 PREFIXES: dict[str, str | tuple[str, ...]] = {
     "libtensortap_acl.so": "acl",
     **dict.fromkeys(PROBES, ("_ZN3atb5Probe", "_ZN9atb_speed10SpeedProbe")),
@@ -80,7 +80,7 @@ def symbols(path: Path, *options: str) -> list[str]:
 
 def exported_problems(library: Path) -> list[str]:
     """Find exports of a shared library that are not functions of the C interface."""
-    # Small letters are local symbols, but for these three.
+    # Small letters are local symbols, except for these three.
     listed = (line.split() for line in symbols(library, "-D", "--defined-only"))
     names = [name for name, kind, *_ in listed if kind.isupper() or kind in "uvw"]
     prefix = PREFIXES.get(library.name, "tensortap_")
@@ -155,7 +155,7 @@ def portable_problems(binary: Path) -> list[str]:
 
 
 def adapter_problems(adapter: Path) -> list[str]:
-    """Find what an adapter of the wheel may not have: what libraries may not, and a torch of its own."""
+    """Find what an adapter of the wheel may not have: what libraries may not, and its own torch."""
     problems = exported_problems(adapter) + hardening_problems(adapter) + needed_problems(adapter) + portable_problems(adapter)
     # Bound by name to what is in the process (DT_AUXILIARY): one that is needed is, for auditwheel, one that the wheel lacks.
     torch = re.findall(r"\(NEEDED\).*\[(lib(?:torch|c10).*)\]", dynamic_section(adapter))

@@ -12,7 +12,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 TEXT_SUFFIXES = {".md", ".cc", ".h", ".c", ".py", ".txt", ".cmake", ".json", ".toml", ".sh", ".map", ".yaml", ""}
 # Registry table -> the folder where each of its rows has a page.
 DOCUMENTED = {"formats": "docs/formats"}
-# Files that hold no tensors are no rows: what models are made of, what is made into models, and tables.
+# Files without tensors are not rows: parts of models, files made into models, and tables.
 NO_TENSORS = {"onnx_graph", "atb_topology", "arrow", "parquet"}
 # Prose of a page and comments of code: what clang-format and ruff do not break.
 LONGEST_LINE = 140
@@ -66,7 +66,7 @@ def anchors_of(text: str) -> set[str]:
 
 
 def check_links(path: Path, text: str) -> list[str]:
-    """Find links of a Markdown page to files or headings that are not there."""
+    """Find links of a Markdown page to files or headings that do not exist."""
     problems = []
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     for link in LINK.findall(prose):
@@ -75,9 +75,9 @@ def check_links(path: Path, text: str) -> list[str]:
         name, _, anchor = link.partition("#")
         target = (ROOT / path).parent / name if name else ROOT / path
         if not target.exists():
-            problems.append(f"{path}: links to {link}, which is not there")
+            problems.append(f"{path}: links to {link}, which does not exist")
         elif anchor and target.suffix == ".md" and anchor not in anchors_of(target.read_text()):
-            problems.append(f"{path}: links to {link}, a heading that is not there")
+            problems.append(f"{path}: links to {link}, a heading that does not exist")
     return problems
 
 
@@ -121,7 +121,7 @@ def check_features() -> list[str]:
     problems = [f"docs/compatibility.md has no row {feature}" for feature in wanted if feature not in named]
     problems += [f"docs/compatibility.md has {feature} more than once" for feature in set(named) if named.count(feature) > 1]
     problems += [
-        f"docs/compatibility.md names {name}, which is not there"
+        f"docs/compatibility.md names {name}, which does not exist"
         for name in re.findall(r"`((?:src|tests)/[\w/.]+)`", text)
         if not (ROOT / name).exists()
     ]

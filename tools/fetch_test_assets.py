@@ -54,7 +54,7 @@ def download(requirement: str, folder: Path, *options: str) -> Path:
 
 
 def unpack(wheel: Path, wanted: Wanted, target: Path) -> None:
-    """Extract the wanted files of a wheel; `target` appears only when all of them are there."""
+    """Extract the wanted files of a wheel; `target` appears only when it contains all of them."""
     partial = target.with_name(target.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     with zipfile.ZipFile(wheel) as archive:

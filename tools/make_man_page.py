@@ -32,7 +32,7 @@ def entries(lines: list[str]) -> list[tuple[str, str]]:
 
 
 def sections(text: str) -> dict[str, list[str]]:
-    """Take a help text apart at its headings; what is before the first stands under ''."""
+    """Take a help text apart at its headings; the text before the first is under ''."""
     parts: dict[str, list[str]] = {"": []}
     heading = ""
     for line in text.splitlines():

@@ -1,6 +1,6 @@
-"""Runs the built fuzz targets, one for each processor at a time, over corpora made from the models and dumps that are there.
+"""Runs the built fuzz targets, one for each processor at a time, over corpora made from the available models and dumps.
 
-What they found earlier and is kept (fuzz/findings) is run, too.
+It also runs earlier findings that are kept (fuzz/findings).
 
 usage: run_fuzz.py BUILD_FOLDER [SECONDS] [TARGET...]
 """

@@ -56,7 +56,7 @@ def fetch_headers(release: Release, target: Path) -> None:
     """Unpack all headers of a release below `target`."""
     options = ["--implementation=cp", "--python-version=3.12", "--abi=cp312"]
     options += [f"--platform=macosx_{major}_0_arm64" for major in (14, 11)]
-    # What this machine allows to be installed is not what may be compiled for.
+    # The packages that this machine may install are not those that we may compile for.
     os.environ["PIP_CONSTRAINT"] = os.devnull
     print(f"dev: fetching the headers of torch {release.version}", file=sys.stderr)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:

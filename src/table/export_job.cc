@@ -216,7 +216,7 @@ class Export {
   }
 
   [[nodiscard]] std::string file_name(std::string_view name) const { return concat(name, ".", form_name(request_.form)); }
-  // What tells the files of several dumps of one rank apart.
+  // Distinguishes the files of several dumps of one rank.
   [[nodiscard]] std::string part_mark(int64_t rank) const {
     const auto found = parts_.find(rank);
     return found == parts_.end() ? "" : concat("-", found->second + 1);

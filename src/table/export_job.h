@@ -42,8 +42,8 @@ struct ExportReport {
 // Called with the number of records that were written.
 using ExportProgress = std::function<void(uint64_t records)>;
 
-// Writes the tables. The target appears when everything is in it. Errors, with nothing left: kInvalidArgument when the target is there
-// already, kNotFound when there is no dump; kCorrupt when no dump can be read; those of the files.
+// Writes the tables. The target appears when it is complete. Errors, with nothing left: kInvalidArgument when the target already exists;
+// kNotFound when there is no dump; kCorrupt when no dump can be read; those of the files.
 Result<ExportReport> export_job(const ExportRequest& request, const ExportProgress& progress);
 
 }  // namespace tensortap

@@ -30,7 +30,7 @@ TEST(JobOps, StandWhereTheirDumpHasThem) {
   job.add(ops_of({"a", "c", "e"}));
   job.add(ops_of({"c", "d", "e", "f"}));  // behind what they follow
   job.add(ops_of({"0", "1", "a"}));       // before the first known one
-  job.add(ops_of({"x", "y"}));            // a stage of its own: at the end
+  job.add(ops_of({"x", "y"}));            // a separate stage: at the end
   job.add(ops_of({"e", "c", "a"}));       // another order of known ones changes nothing
   job.finish();
   EXPECT_THAT(names_of(job), ElementsAre("0", "1", "a", "c", "d", "e", "f", "x", "y"));

@@ -37,21 +37,21 @@ bool is_blocked(DataOrder order);
 struct OrderChange {
   DataOrder from = DataOrder::kNd;
   DataOrder to = DataOrder::kNd;
-  // The shape without blocks, as far as it does not follow from the tensor's: in the order of the side that has none. Empty = not known;
-  // then what fills up the last blocks is taken for elements.
+  // The shape without blocks, as far as it does not follow from the tensor's: in the order of the side that has none. If it is empty (not
+  // known), the padding of the last blocks counts as elements.
   Shape whole;
   uint32_t groups = 1;  // of kFractalZ
 };
 
-// A tensor in memory of its own, contiguous.
+// A contiguous tensor that owns its memory.
 struct OwnedTensor {
   TensorDesc desc;
   std::shared_ptr<std::byte[]> data;
 };
 
-// The same elements in another order; exact, and back again. `view` is contiguous, of elements of whole bytes. Errors: kUnsupported for
-// pairs of orders between which there is no way, kInvalidArgument when the shapes do not fit the orders or each other, kExhausted without
-// memory.
+// Returns the same elements in another order; exact, and reversible. `view` is contiguous, with elements of whole bytes. Errors:
+// kUnsupported for pairs of orders that cannot be converted, kInvalidArgument when the shapes do not fit the orders or each other,
+// kExhausted without memory.
 Result<OwnedTensor> change_order(const TensorView& view, const OrderChange& change);
 
 }  // namespace tensortap

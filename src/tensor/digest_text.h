@@ -1,4 +1,4 @@
-// The digest of a tensor as data: its kind, its bytes and their text. How it is computed: stats/digest.h.
+// The digest of a tensor as data: kind, bytes and text. stats/digest.h computes it.
 
 #ifndef TENSORTAP_TENSOR_DIGEST_TEXT_H_
 #define TENSORTAP_TENSOR_DIGEST_TEXT_H_
@@ -20,7 +20,7 @@ struct Digest {
 };
 
 int digest_size(DigestKind kind);  // 0, 16, 16, 20
-// "xxh3:0123..." in hexadecimal, "" for kNone and numbers that are no kind.
+// "xxh3:0123..." in hexadecimal, "" for kNone and unknown kinds.
 std::string digest_text(const Digest& digest);
 std::optional<DigestKind> digest_from_name(std::string_view name);  // "xxh3", "md5", "sha1", "none"
 

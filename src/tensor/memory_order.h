@@ -22,8 +22,8 @@ inline constexpr uint8_t kOrderNdhwc = 29;
 // or five dimensions in that order. Nothing otherwise, and for contiguous views.
 std::optional<TensorView> channels_last(const TensorView& view);
 
-// Tells the views of one block of memory apart: equal numbers, with equal types and shapes, are the same elements in the same order. 0
-// without data. `place`: the address that stands for that of the data, null = its own.
+// Distinguishes the views of one block of memory: equal numbers, with equal types and shapes, are the same elements in the same order. 0
+// without data. `place`: the address to use instead of that of the data, null = that of the data.
 uint64_t view_number(const TensorView& view, const void* place = nullptr);
 
 }  // namespace tensortap

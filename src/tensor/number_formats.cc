@@ -20,7 +20,7 @@ constexpr float power_of_two(int exponent) {
   return value;
 }
 
-// What the patterns mean that are not plain numbers.
+// The meaning of the patterns that are not plain numbers.
 enum class Specials { kIeee, kFiniteNan, kUnsignedZero, kNone };
 
 struct SmallFormat {

@@ -1,4 +1,4 @@
-// Shape, TensorDesc and TensorView: what a tensor is, and a borrowed look at one.
+// Shape, TensorDesc and TensorView: the description of a tensor, and a borrowed look at one.
 
 #ifndef TENSORTAP_TENSOR_TENSOR_H_
 #define TENSORTAP_TENSOR_TENSOR_H_

@@ -1,5 +1,4 @@
-// A sketch of one tensor: what it holds by channel and by block, in numbers that are merged by addition and maximum. How it is made:
-// src/stats/sketch.h.
+// A sketch of one tensor: numbers for each channel and each block, which are merged by addition and maximum. src/stats/sketch.h makes it.
 
 #ifndef TENSORTAP_TENSOR_TENSOR_SKETCH_H_
 #define TENSORTAP_TENSOR_TENSOR_SKETCH_H_
@@ -15,8 +14,8 @@ namespace tensortap {
 enum class SketchState : uint8_t {
   kNotAsked,
   kThere,
-  kNoAxis,           // the tensor has no such axis; what was asked of its blocks is there
-  kTooManyChannels,  // more than kMostChannels; what was asked of its blocks is there
+  kNoAxis,           // the tensor has no such axis; the numbers of its blocks are kept if asked for
+  kTooManyChannels,  // more than kMostChannels; the numbers of its blocks are kept if asked for
   kNoNumbers,        // texts, a type that is not known, or no values
   kSampled,          // statistics were made of a part of the tensor
   kNotWritten,       // the disk, "max_bytes" or memory had no room
@@ -42,7 +41,8 @@ struct ChannelSums {
 };
 static_assert(sizeof(ChannelSums) == 32);
 
-// What becomes 0 when a block is scaled so that its largest magnitude is the format's largest number.
+// A format for which underflow is counted: a block is scaled so that its largest magnitude is the format's largest number; small values
+// then become 0.
 struct UnderflowFormat {
   std::string_view name;
   double factor;  // |x| * factor <= the block's largest magnitude, for x other than 0: the scaled x is rounded to 0

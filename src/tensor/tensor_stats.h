@@ -8,7 +8,7 @@
 
 namespace tensortap {
 
-// One bit for each statistic; TensorStats::valid says which fields were measured.
+// One bit for each statistic; TensorStats::valid lists the fields that were measured.
 enum Stat : uint32_t {
   kStatMin = 1U << 0,
   kStatMax = 1U << 1,
@@ -23,7 +23,7 @@ enum Stat : uint32_t {
   kStatNegZero = 1U << 10,
   kStatPositive = 1U << 11,
   kStatNegative = 1U << 12,
-  kStatHistogram = 1U << 13,  // in a file of its own, not in TensorStats
+  kStatHistogram = 1U << 13,  // in a separate file, not in TensorStats
   kStatSampled = 1U << 30,    // computed from `count` of the elements, spread evenly
 };
 inline constexpr uint32_t kStatNonFinite = kStatNan | kStatPosInf | kStatNegInf;

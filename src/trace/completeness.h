@@ -82,7 +82,8 @@ std::string not_looked_at_text(uint64_t count);
 // complete.
 void add_manifest(const Json& manifest, Completeness& completeness);
 
-// Members of a manifest: sentences about what the dump lacks for good, and the counts of what was written before anything was dropped.
+// Members of a manifest: sentences about data that the dump lacks for good, and the counts of all that was written before anything was
+// dropped.
 inline constexpr const char* kIncompleteMember = "incomplete";
 inline constexpr const char* kWrittenMember = "written";
 Json counts_json(const DumpCounts& counts);

@@ -78,8 +78,8 @@ Status unknown_record(const DumpIndex& dump, OpId op, const RecordKey& key) {
   return not_found(message + ".");
 }
 
-// An input that its producer recorded as an output. Weights are recorded once at load, whatever the step; a value from around a
-// nested graph has the calls of its own graph.
+// An input that its producer recorded as an output. Weights are recorded once at load, whatever the step; a value from outside a nested
+// graph has the call number of the graph that made it.
 std::optional<size_t> find_produced(const DumpIndex& dump, const OpInfo& op, const RecordKey& key) {
   if (key.slot_index >= op.inputs.size()) return {};
   const OpInput& input = op.inputs[key.slot_index];

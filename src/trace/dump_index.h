@@ -31,7 +31,7 @@ class DumpIndex {
   DumpIndex& operator=(const DumpIndex&) = delete;
 
   virtual std::string_view layout() const = 0;  // "tap", "mindspore", ...
-  // The model that the ops belong to where the tree itself says so, not its manifest; "" = it does not.
+  // The model that the ops belong to, if the tree itself names it and not only its manifest; "" otherwise.
   [[nodiscard]] virtual std::string_view model() const { return ""; }
   virtual std::span<const RecordRow> rows() const = 0;
   virtual std::span<const OpInfo> ops() const = 0;
@@ -39,7 +39,7 @@ class DumpIndex {
   virtual Result<RecordData> data(size_t row) const = 0;
   // The file that holds a record, relative to the dump; "" when none does.
   virtual std::string file(size_t row) const = 0;
-  // What the files of the dump call an op, where that is not its name; "" otherwise.
+  // The name of an op in the files of the dump, where it differs from the op's name; "" otherwise.
   [[nodiscard]] virtual std::string_view file_name_of(OpId /*op*/) const { return ""; }
   // The dump's own manifest (run.json) as JSON text, "{}" when there is none.
   virtual std::string manifest() const = 0;

@@ -63,26 +63,26 @@ struct OpInfo {
   ModelPhase model_phase = ModelPhase::kNone;
 };
 
-// Keys of `attributes` that say what an op is for, set by sources that know.
-inline constexpr std::string_view kSeesValue = "sees_value";             // true: hands a value to the program
-inline constexpr std::string_view kIntendedInfinities = "intended_inf";  // true: infinities are what it is there to make, as in a mask
-inline constexpr std::string_view kTestsValue = "tests_value";  // true: says which elements are finite, so what it reads is expected
-inline constexpr std::string_view kSeesLoss = "sees_loss";      // true: an input of one element is the loss of a backward pass
-inline constexpr std::string_view kHostFilled = "host_filled";  // true: what it reads are numbers of the program's own
-inline constexpr std::string_view kOverwrites = "overwrites";   // numbers of the inputs that it writes and does not read
-inline constexpr std::string_view kParameters = "parameters";   // numbers of the inputs that are parameters of the model
-inline constexpr std::string_view kForwardOp = "forward";       // name of the op whose gradient this one computes a part of
-inline constexpr std::string_view kPass = "pass";               // "backward" or "update", of an operator that such a pass runs by itself
-// Of the pseudo-op for looks at one op's outputs after another op ran (trigger "watch"): the names of the two.
+// Keys of `attributes` for the purpose of an op, set by sources that know it.
+inline constexpr std::string_view kSeesValue = "sees_value";             // true: passes a value to the program
+inline constexpr std::string_view kIntendedInfinities = "intended_inf";  // true: it makes infinities on purpose, as for a mask
+inline constexpr std::string_view kTestsValue = "tests_value";           // true: tests for NaN and Inf, so its inputs may contain them
+inline constexpr std::string_view kSeesLoss = "sees_loss";               // true: an input of one element is the loss of a backward pass
+inline constexpr std::string_view kHostFilled = "host_filled";           // true: its inputs are numbers that the program itself wrote
+inline constexpr std::string_view kOverwrites = "overwrites";            // numbers of the inputs that it writes and does not read
+inline constexpr std::string_view kParameters = "parameters";            // numbers of the inputs that are parameters of the model
+inline constexpr std::string_view kForwardOp = "forward";                // name of the op whose gradient this one computes a part of
+inline constexpr std::string_view kPass = "pass";  // "backward" or "update", of an operator that such a pass runs by itself
+// For the pseudo-op that looks at one op's outputs after another op ran (trigger "watch"): the names of the two.
 inline constexpr std::string_view kWatcherOp = "watcher";
 inline constexpr std::string_view kWatchedOp = "watched";
-// Whether an attribute is there and true.
+// Whether an attribute exists and is true.
 bool attribute_is_set(const OpInfo& op, std::string_view name);
-// Whether it is there at all.
+// Whether an attribute exists at all.
 bool has_attribute(const OpInfo& op, std::string_view name);
-// The slot numbers below 64 of a list, bit n for number n; 0 when it is not there or no list.
+// The slot numbers below 64 of a list, bit n for number n; 0 when the attribute is missing or not a list.
 uint64_t attribute_slots(const OpInfo& op, std::string_view name);
-// Its text, "" when it is not there or no text.
+// The text of an attribute; "" when it is missing or not a text.
 std::string attribute_text(const OpInfo& op, std::string_view name);
 
 }  // namespace tensortap

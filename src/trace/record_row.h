@@ -19,7 +19,7 @@ namespace tensortap {
 // RecordRow::flags.
 enum RecordFlag : uint8_t {
   kRecordHasData = 1U << 0,     // data_offset and data_bytes are set
-  kRecordDataLost = 1U << 1,    // data was wanted and is not there (budget, disk, crash); the losses say why
+  kRecordDataLost = 1U << 1,    // data was wanted and is missing (budget, disk, crash); the losses give the reason
   kRecordRaw = 1U << 2,         // data is raw bits of a type NumPy cannot name
   kRecordFailedOp = 1U << 3,    // an input of an op that failed
   kRecordForReaders = 1U << 4,  // kept because an op that reads it was asked for
@@ -45,7 +45,7 @@ enum ValueFlag : uint8_t {
   kValueOwnName = 1U << 2,          // the name that the op has for the slot is the tensor's own
   kValueOtherName = 1U << 3,        // it is that of another call's tensor
   kValueLeft = 1U << 4,             // its NaN and Inf were there before the op, in memory that nothing was written to
-  kValueInCompiledCode = 1U << 5,   // the op ran in compiled code: kernels that are no ops read and write between its ops
+  kValueInCompiledCode = 1U << 5,   // the op ran in compiled code: kernels that are not ops read and write between its ops
   kValueNotLookedAt = 1U << 6,      // it has elements, and they are in memory that the host cannot read
   kValuePartlyUnwritten = 1U << 7,  // nothing was written to some of its elements since the memory was allocated
 };

@@ -81,7 +81,7 @@ TEST(RecordRow, SaysWhatStridesItHasNoRoomFor) {
   row.set_desc({DType::kInt8, shape});
   row.set_strides({{DType::kInt8, shape}, nullptr, many.data()});
   EXPECT_EQ(row.strided, static_cast<uint8_t>(Strided::kNotKept));
-  row.strided = static_cast<uint8_t>(Strided::kKept);  // of a file that says so nevertheless
+  row.strided = static_cast<uint8_t>(Strided::kKept);  // as in a file that claims it nevertheless
   EXPECT_TRUE(row.strides_of().empty());
 }
 

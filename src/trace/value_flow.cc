@@ -53,7 +53,7 @@ void ValueFlow::see(const RecordRow& row) {
 
 void ValueFlow::add_maker(Block& block, const RecordRow& row) {
   const Made made{maker_of(row), look_of(row)};
-  // A view that is given out again is the newest again; where the content comes from stays the first.
+  // A view that is returned again becomes the newest again; the origin of the content stays first.
   if (const auto again = std::ranges::find(block.made, made); again != block.made.end()) {
     if (again != block.made.begin()) std::rotate(again, again + 1, block.made.end());
     return;

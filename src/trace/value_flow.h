@@ -1,4 +1,4 @@
-// ValueFlow: which op made what another op read, learned from records that say which memory a tensor is in.
+// ValueFlow: finds which op made what another op read, from records that name the memory of each tensor.
 
 #ifndef TENSORTAP_TRACE_VALUE_FLOW_H_
 #define TENSORTAP_TRACE_VALUE_FLOW_H_
@@ -25,8 +25,8 @@ struct ValueMaker {
   friend bool operator==(const ValueMaker&, const ValueMaker&) = default;
 };
 
-// Takes the records in the order of execution, inputs before outputs. What an op read was made by the last op that gave out that view of
-// the content, or else by the one that wrote the content. Memory is bounded by the ops and by the blocks that are in use.
+// Takes the records in the order of execution, inputs before outputs. The maker of an input is the last op that returned that view of the
+// content, or else the op that wrote the content. Memory is bounded by the ops and by the blocks that are in use.
 // Thread-compatible.
 class ValueFlow {
  public:
@@ -49,7 +49,7 @@ class ValueFlow {
     bool updated = false;  // an op of the phase kUpdate reads it as well: a weight, or what an optimizer keeps
   };
 
-  // Records without a known block of memory are passed over. Ops are numbered from 0 without gaps.
+  // Skips records without a known block of memory. Ops are numbered from 0 without gaps.
   void see(const RecordRow& row);
 
   // In the order in which they were met.
@@ -63,7 +63,7 @@ class ValueFlow {
   static constexpr size_t kMostOthers = 4;        // of one read
   static constexpr size_t kMostBlocks = 1 << 16;  // before those that were not used for as long are forgotten
   struct Made {
-    ValueMaker maker;   // none: what was read before any op was seen to write it
+    ValueMaker maker;   // none: an op read it before any op was seen to write it
     uint64_t look = 0;  // type, shape and view
     friend bool operator==(const Made&, const Made&) = default;
   };

@@ -84,7 +84,7 @@ TEST_F(Flow, ViewsOfOneContentAreToldApart) {
   in(2, 0, {1, 1, 0x1000}, {2});
   in(3, 0, {1, 1, 0x1008}, {2});
   in(4, 0, {1, 1}, {2, 2});          // the whole again
-  in(5, 0, {1, 1, 0x1004}, {2, 1});  // a view that nobody was seen to make
+  in(5, 0, {1, 1, 0x1004}, {2, 1});  // a view that no op was seen to make
   EXPECT_EQ(maker(2), output(1, 0, 0));
   EXPECT_EQ(maker(3), output(1, 0, 1));
   EXPECT_EQ(maker(4), output(0));
@@ -105,7 +105,7 @@ TEST_F(Flow, OfEqualViewsTheNewestCounts) {
 TEST_F(Flow, WhatNobodyMadeCameFromOutsideOnceForEachBlock) {
   in(0, 1, {5, 1}, {2, 3});
   in(1, 0, {5, 1}, {2, 3});
-  out(1, 0, {5, 1, 0x2000}, {3, 2});  // a view of it is no one's writing
+  out(1, 0, {5, 1, 0x2000}, {3, 2});  // a view of it is not a write
   in(2, 0, {5, 1}, {2, 3});
   in(2, 1, {5, 9}, {2, 3});  // changed by what was not seen
   in(3, 0, {6, 1}, {7});

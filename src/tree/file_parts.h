@@ -31,7 +31,7 @@ struct FilePart {
   [[nodiscard]] uint64_t size() const { return kept == nullptr ? bytes.size() : kept->bytes; }
 };
 
-// Writes the parts one after another at the position of the descriptor `file`; what lies in files is copied by the kernel where it can.
+// Writes the parts one after another at the position of the descriptor `file`; the kernel copies parts that are in files, where it can.
 // Errors name the file by `path`.
 Status write_parts(int file, const std::string& path, std::span<const FilePart> parts);
 

@@ -1,9 +1,9 @@
-// InputRows: the inputs of ops, for layouts that store them under the op that reads them, where records tell outputs only.
+// InputRows: the inputs of ops, for layouts that store them under the op that reads them, where records describe outputs only.
 //
 // It remembers the last record of every value that a selected op reads, for each run apart, and yields the inputs of each execution of each
-// selected op in the order of execution: right before the op's first output, or, for an op without records of its own, before the next
-// record of a later op of the same graph, before the graph begins anew, or when the step ends. An op whose outputs are kept and that is the
-// last without a record did not run.
+// selected op in the order of execution: right before the op's first output. For an op without records, that is before the next record of a
+// later op of the same graph, before the graph starts again, or when the step ends. The last ops of a graph did not run if
+// their outputs are kept but have no record.
 
 #ifndef TENSORTAP_TREE_INPUT_ROWS_H_
 #define TENSORTAP_TREE_INPUT_ROWS_H_
@@ -24,8 +24,8 @@
 
 namespace tensortap {
 
-// `Place` is what the layout wants to remember of a value besides its record, such as the file that holds it; it is reused, not made anew.
-// Thread- compatible: the layout's lock. Ops and decisions come before the records that they concern; graphs run their ops in the order of
+// `Place` is what the layout remembers of a value besides its record, such as the file that holds it; it is reused, not recreated.
+// Thread-compatible: the layout's lock. Ops and decisions come before the records that they concern; graphs run their ops in the order of
 // their ids.
 template <class Place>
 class InputRows {
@@ -49,7 +49,7 @@ class InputRows {
     uint32_t slot = 0;
   };
 
-  // With `only_with_records` an op without records of its own has no inputs: for plans that keep some executions only.
+  // With `only_with_records` an op without records has no inputs: for plans that keep some executions only.
   explicit InputRows(bool only_with_records = false) : only_with_records_(only_with_records) {}
 
   void add_op(OpId id, const OpInfo& op);
@@ -60,11 +60,11 @@ class InputRows {
   // op's own. A record of an input says that the op's inputs come with the records: then its op's own are not yielded.
   template <class Emit>
   void before(const RecordRow& row, Emit&& emit);
-  // Takes a record of an output; the caller fills in the place. Null when nobody reads it.
+  // Takes a record of an output; the caller fills in the place. Null when no op reads it.
   Source* remember(const RecordRow& row);
   // The value as it was recorded last in a run (or at load), null when it was not.
   Source* source(uint64_t run, OpId op, uint32_t slot);
-  // The op that reads an output first, one of the same graph where there is one; kNoOp when nobody does.
+  // The op that reads an output first, one of the same graph where there is one; kNoOp when no op does.
   [[nodiscard]] Reader first_reader(OpId op, uint32_t slot) const;
 
   // Yields what is left; source() still answers until forget().
@@ -217,7 +217,7 @@ template <class Emit>
 void InputRows<Place>::emit_inputs(Run& run, OpId op, Emit&& emit) {
   for (const Wanted& input : ops_[op].inputs) {
     Source* value = loaded_[input.value].present ? &loaded_[input.value] : &run.values[input.value];
-    // A value of another step is left over from a run whose end nobody told.
+    // A value of another step is left over from a run whose end was not reported.
     if (value->present && (is_load(value->row) || value->row.step == run.step)) emit(Input{op, input.slot, run.step, value});
   }
 }
@@ -228,8 +228,7 @@ void InputRows<Place>::emit_up_to(Run& run, uint32_t graph, OpId end, Emit&& emi
   Progress& progress = run.graphs[graph];
   const std::vector<OpId>& consumers = consumers_[graph];
   for (auto op = std::ranges::lower_bound(consumers, progress.next); op != consumers.end() && *op < end; ++op) {
-    // An op that was passed over ran; of the last ones, those whose outputs would have come did not, or a failure ended the run before
-    // them.
+    // An op that was skipped ran. Of the last ones, those whose outputs would have a record did not run, or a failure came before them.
     if (end != kNoOp || !ops_[*op].has_records) emit_inputs(run, *op, emit);
   }
   progress.next = std::max(progress.next, end);
@@ -256,9 +255,9 @@ void InputRows<Place>::before(const RecordRow& row, Emit&& emit) {
   if (row.op < progress.next) return;
   const bool of_input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput);
   const bool failed = (row.flags & kRecordFailedOp) != 0;
-  // A failure may be told after the step's end, when the others' inputs are long told.
+  // A failure may be reported after the step's end, long after the inputs of the others.
   if (only_with_records_ || (failed && !begun)) progress.next = row.op;
-  // What is kept for a reader is no record of the op's own.
+  // A record that is kept for a reader does not count as the op's own.
   const bool for_reader = only_with_records_ && (row.flags & kRecordForReaders) != 0;
   emit_up_to(run, op.graph, of_input || for_reader ? row.op : row.op + 1, emit);
   progress.next = row.op + 1;
@@ -292,7 +291,7 @@ void InputRows<Place>::end_step(int64_t step, uint64_t run_number, Emit&& emit) 
   Run& run = run_of(run_number);
   run.step = step;
   for (uint32_t graph = 0; graph < run.graphs.size() && !run.stopped && !only_with_records_; ++graph) {
-    // The main graph ran whether or not a record says so; of a nested one nobody knows.
+    // The main graph ran whether or not it has a record; a nested one may not have run.
     if (run.graphs[graph].seen || graph == 0) emit_up_to(run, graph, kNoOp, emit);
   }
   std::ranges::fill(run.graphs, Progress{});

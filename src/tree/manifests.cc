@@ -20,7 +20,7 @@ std::vector<std::string> manifests_of(const Tree& tree) {
     const auto names = list_directory(folder);
     for (size_t i = 0; names.ok() && i < names->size(); ++i) {
       std::string path = join_path(folder, (*names)[i]);
-      // A session that runs, or that was killed, has a folder of its own there (base/running_captures.h).
+      // A session that runs, or that was killed, has a separate folder there (base/running_captures.h).
       if (!is_own_directory(path)) paths.push_back(std::move(path));
     }
   }

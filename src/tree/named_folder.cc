@@ -29,7 +29,7 @@ bool has_no_links(int error) { return error == EXDEV || error == EPERM || error 
 
 Status naming_error(const Folder& folder, std::string_view name, int error) {
   const std::string path = join_path(folder.path(), name);
-  return error == EEXIST ? unsupported(concat(quote(path), " is there already")) : errno_status(path, error);
+  return error == EEXIST ? unsupported(concat(quote(path), " already exists")) : errno_status(path, error);
 }
 
 FilePart part_of_text(std::string_view text) { return {std::as_bytes(std::span(text)), nullptr}; }
@@ -86,7 +86,7 @@ Status NamedFolder::list_in_mapping(const std::string& stored, const std::string
   return {};
 }
 
-// Calls `give` with the name, and with what stands for it where it is too long.
+// Calls `give` with the name, or with its replacement where it is too long.
 template <class Give>
 Status NamedFolder::under_stored_name(const std::string& name, Stage stage, std::string& stored, Give&& give) {
   stored = name;

@@ -29,15 +29,15 @@ struct FolderRules {
   // kAtOnce: a file appears under its name and grows, with the fewest calls. kWhole: other processes see the whole file or none, also when
   // this one dies.
   enum class Visible : uint8_t { kAtOnce, kWhole } visible = Visible::kWhole;
-  // What a name that is too long is replaced by: a drawn number with the name's ending, or a number made of the whole path.
+  // How a name that is too long is replaced: by a drawn number with the name's ending, or by a number made of the whole path.
   enum class LongName : uint8_t { kDrawn, kHashed } long_name = LongName::kHashed;
 };
 
-// The number that stands for a path whose last part is too long for the file system.
+// The number that replaces a path whose last part is too long for the file system.
 std::string hashed_name(const std::string& path);
 
-// The errors of a function that makes a file name it by its path: kUnsupported when the name is taken, kIo, kExhausted. It never replaces a
-// file and leaves nothing behind on failure, except where it says so. Thread-compatible; distinct folders are independent.
+// The functions that make a file name it by its path in their errors: kUnsupported when the name is taken, kIo, kExhausted. They never
+// replace a file and leave nothing behind on failure, except where noted. Thread-compatible; distinct folders are independent.
 class NamedFolder {
  public:
   // Writes the content of a file, at the position of a descriptor; `path` is for messages.

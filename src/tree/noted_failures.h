@@ -1,4 +1,4 @@
-// Failures of what a layout writes beside a record, told with the next call that can tell one.
+// Failures of what a layout writes beside a record, returned by the next call that can return one.
 
 #ifndef TENSORTAP_TREE_NOTED_FAILURES_H_
 #define TENSORTAP_TREE_NOTED_FAILURES_H_
@@ -15,7 +15,7 @@ namespace tensortap {
 // Not thread-safe.
 class NotedFailures {
  public:
-  // `others` says what the further ones are of: "files".
+  // `others` is the message's word for the objects of further failures: "files".
   explicit NotedFailures(std::string_view others) : others_(others) {}
 
   void note(const Status& status) {

@@ -1,4 +1,4 @@
-// What a reader of an untrusted tree had to skip, one sentence each; of many of one kind the first ones and a count.
+// Collects what a reader of an untrusted tree had to skip, one sentence each; for many of one kind, the first ones and a count.
 
 #ifndef TENSORTAP_TREE_PROBLEMS_H_
 #define TENSORTAP_TREE_PROBLEMS_H_
@@ -19,7 +19,7 @@ enum class Skipped : uint8_t { kTensorFile, kForeign, kDumpData, kFolder, kStati
 // Not thread-safe.
 class TreeProblems {
  public:
-  // Kept as it is while there are few of its kind, then only counted.
+  // Keeps the first sentences of each kind and only counts the others.
   void add(Skipped kind, std::string sentence) {
     if (loses_records(kind) && damage_.size() < kMostOfAKind) damage_.push_back(sentence);
     if (++counts_[kind] <= kMostOfAKind) sentences_.push_back(std::move(sentence));

@@ -26,7 +26,7 @@ struct StatisticDigests {
   Digest sha1;
 };
 
-// What a row is written from. Borrowed for the call.
+// The values of a row to write. Borrowed for the call.
 struct StatisticRow {
   std::string_view op_cells =
       "";  // "Add,Default/Add-op0,": type and name, clean, each with its comma; "" where the table has no such columns
@@ -63,7 +63,7 @@ struct StatisticColumn {
   bool required = false;  // a table without this column is not read
   // Appends the cell; nothing for what was not measured. Null for columns that their system writes itself.
   void (*write)(const StatisticRow& row, std::string& text) = nullptr;
-  // Sets the Stat bits that it read. False: the row is skipped and reported. Null: the column is passed over.
+  // Sets the Stat bits that it read. False: the row is skipped and reported. Null: the column is skipped.
   bool (*read)(std::string_view cell, StatisticLine& line) = nullptr;
 };
 
@@ -96,7 +96,7 @@ bool read_float(std::string_view cell, double& value);
 bool read_hex(std::string_view cell, DigestKind kind, StatisticLine& line);
 
 // Reads the rows of a table from untrusted text. Rows that cannot be read are reported with `name` and their line; unknown columns are
-// passed over. `mend` may complete the cells of a row for a header of so many columns.
+// skipped. The callback, if any, may complete the cells of a row for a header of so many columns.
 std::vector<StatisticLine> read_statistics(std::string_view text, std::span<const StatisticColumn> columns, std::string_view name,
                                            TreeProblems& problems,
                                            void (*mend)(std::vector<std::string_view>& cells, size_t columns) = nullptr);

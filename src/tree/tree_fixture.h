@@ -28,7 +28,7 @@ inline std::string tensor_file(const std::vector<float>& values, std::string_vie
 
 class TreeFixture : public testing::Test {
  protected:
-  // `name`: relative to the folder, with folders of its own.
+  // `name`: relative to the folder; may contain further folders.
   void write(const std::string& name, std::string_view content) {
     const std::string path = join_path(folder_.path(), name);
     ASSERT_TRUE(make_directories(parent_path(path)).ok());

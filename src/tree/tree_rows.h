@@ -21,7 +21,7 @@ struct TreeRows {
   std::vector<uint32_t> folders;  // by row: in Tree::folders
   std::vector<OpInfo> ops;
   std::vector<uint32_t> overflowed;   // rows of outputs that the tree lists as overflowed, in order
-  std::vector<std::string> op_files;  // by op: what its files are called by; may be shorter, "" = not known
+  std::vector<std::string> op_files;  // by op: its name in the files; may be shorter, "" = not known
 
   // Adds a row behind the others and numbers it.
   void add(RecordRow row, uint32_t folder, uint32_t file);
@@ -33,7 +33,7 @@ RecordRow tree_row(const TreeFolder& folder, OpId op, SlotKind kind, uint32_t sl
 // The manifest with what the tree lists of overflows (trace/overflowed_ops.h).
 std::string with_overflows(std::string manifest, const TreeRows& rows);
 
-// Makes the names of ops unique, by their graph where that is enough, and gives every slot that there is a record of a name.
+// Makes the names of ops unique, by their graph where that is enough, and names every slot that has a record.
 void finish_ops(TreeRows& rows);
 
 }  // namespace tensortap

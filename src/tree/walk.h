@@ -1,5 +1,5 @@
-// Walks the tree of another system: opens folders and mapping.csv, holds the limits, and counts what it skips. What a name means, and how
-// what is wrong is told, says a grammar.
+// Walks the tree of another system: opens folders and mapping.csv, keeps to the limits, and counts what it skips. A grammar defines what
+// names mean and how problems are reported.
 
 #ifndef TENSORTAP_TREE_WALK_H_
 #define TENSORTAP_TREE_WALK_H_
@@ -39,12 +39,12 @@ struct TreeFolder {
 struct TreeFile {
   uint32_t folder = 0;      // in Tree::folders
   std::string_view stored;  // its name on disk
-  std::string_view name;    // what it stands for: itself, or what mapping.csv says
+  std::string_view name;    // its real name: the same, or the one in mapping.csv
 };
 
 struct Tree {
   std::deque<TreeFolder> folders;              // with files or statistics
-  std::vector<TreeFile> files;                 // those of one folder stand together
+  std::vector<TreeFile> files;                 // those of one folder are together
   std::vector<std::string> companion_folders;  // paths
 };
 
@@ -52,7 +52,7 @@ enum class FileRole : uint8_t {
   kTensors,
   kStatistics,  // noted with the folder
   kMapping,
-  kMapped,       // only mapping.csv says what it is; left out if it does not
+  kMapped,       // only mapping.csv explains it; left out if it does not
   kNumbered,     // the same, but it keeps its own name if mapping.csv does not know it
   kMaybeMapped,  // foreign if mapping.csv does not know it
   kCompanion,
@@ -69,7 +69,7 @@ enum class FolderRole : uint8_t {
   kForeign
 };
 
-// What a folder that is opened may be.
+// One possible meaning of a folder that is opened.
 struct TreePlace {
   TreeFolder folder;    // without its paths
   bool certain = true;  // otherwise a proof makes it Confidence::kMaybe
@@ -94,14 +94,14 @@ struct TreeTrouble {
   size_t count = 0;
 };
 
-// Tells of folders, of what is neither file nor folder, and of foreign entries, in the usual words; of all else nothing.
+// Reports folders, entries that are neither file nor folder, and foreign entries in the usual words, and nothing else.
 void tell_usual(const TreeTrouble& trouble, TreeProblems& problems);
 
 // How one layout's tree is read. Functions over names.
 struct TreeGrammar {
   // Where in a tree a folder may be, from its path; the first place that its content proves counts.
   std::vector<TreePlace> (*places)(const std::string& path);
-  // What the folder `name` is; `below` has its paths and is otherwise a copy of `above`, for what the name changes.
+  // Returns the role of the folder `name`. `below` has its paths and is otherwise a copy of `above`; sets in it what the name changes.
   FolderRole (*enter)(const TreeFolder& above, std::string_view name, TreeFolder& below);
   FileRole (*role)(const TreeFolder& folder, std::string_view name, EntryKind kind);
   // Whether the names in a folder, or files that it opens, are of a dump.

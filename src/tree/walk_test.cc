@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-// The toy's tree: root/MODEL/STEP/*.t; a model's name is in capital letters. What it tells is what it is told.
+// The toy's tree: root/MODEL/STEP/*.t; a model's name is in capital letters. Its problems repeat the trouble word for word.
 constexpr uint8_t kToyRoot = 1;
 constexpr uint8_t kToyModel = 2;
 constexpr uint8_t kToyStep = 3;

@@ -62,5 +62,5 @@ int main(int count, char** arguments) {
   for (size_t i = 0; i < aclmdlGetNumOutputs(desc); ++i) aclmdlAddDatasetBuffer(output, aclCreateDataBuffer(nullptr, 0));
   const aclError code = aclmdlExecute(model, input, output);
   std::cout << "execute " << code << "\n";
-  return 0;  // without aclFinalize(): what was captured is there all the same
+  return 0;  // without aclFinalize(): the dump is complete all the same
 }

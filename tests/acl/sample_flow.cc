@@ -1,5 +1,5 @@
-// An AscendCL program in the style of the public classification samples: device, context, stream, a model loaded with memory of its own,
-// one data set for inputs and outputs, the results copied back to the host.
+// An AscendCL program in the style of the public classification samples: device, context, stream, a model loaded with separate memory, one
+// data set for inputs and outputs, and results copied back to the host.
 //
 // usage: sample_flow MODEL OUTPUT_PREFIX INPUT.bin...       with an acl.json in the current folder that is its config
 

@@ -1,4 +1,4 @@
-// AscendCL's dump configs through the C interface: which ops, slots and steps of which models are in the tree, and the tree mended.
+// AscendCL's dump configs through the C interface: which ops, slots and steps of which models are in the tree, and the repaired tree.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -74,7 +74,7 @@ class Variables {
   std::map<std::string, std::optional<std::string>> earlier_;
 };
 
-// What a command changes of the signals of a process that is its own.
+// Restores the signal handlers that a command changes, because it expects to own its process.
 class Signals {
  public:
   Signals() {

@@ -37,7 +37,7 @@ Done tensortap(const std::vector<std::string>& words, const Surroundings& surrou
 // The same of words with blanks between them.
 Done tensortap(std::string_view words, const Surroundings& surroundings = {});
 
-// Whether ONNX Runtime is there to run models with.
+// Whether ONNX Runtime is available to run models.
 bool has_runtime();
 
 void write(const std::string& path, std::string_view content);
@@ -82,7 +82,7 @@ struct Weight {
 
 // A model with one float input x and one float output y, in a graph called "g". A dimension below 0 is open and called "N".
 std::string model(const std::vector<Node>& nodes, const std::vector<int64_t>& shape = {2, 3}, const std::vector<Weight>& weights = {});
-// y = softmax(relu(x @ w + b)): four ops with names of their own, x of (2, 3), w of (3, 4).
+// y = softmax(relu(x @ w + b)): four ops with different names, x of (2, 3), w of (3, 4).
 std::string small_model();
 const std::vector<float>& small_weights();  // w of small_model, 12 numbers
 const std::vector<float>& small_bias();     // b, 4

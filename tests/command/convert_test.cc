@@ -1,4 +1,4 @@
-// `tensortap convert`: what is in the target already, and what is left of a conversion that fails.
+// `tensortap convert`: files that the target already contains, and the rest of a conversion that fails.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

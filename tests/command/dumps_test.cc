@@ -225,7 +225,7 @@ TEST_F(Dumps, RepairMendsADumpThatWasCutShort) {
   const Done done = at("repair cut --json");
   ASSERT_EQ(done.code, 0) << done.said();
   EXPECT_GT(done.object()["tensors_lost"], 0);
-  // What is listed with a file is there; the directory of the archive has as many entries.
+  // Every tensor that is listed with a file exists; the directory of the archive has as many entries.
   const std::string archive = read(path("cut/tensors.npz"));
   int entries = 0;
   for (size_t place = archive.find("PK\1\2"); place != std::string::npos; place = archive.find("PK\1\2", place + 1)) ++entries;

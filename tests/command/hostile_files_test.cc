@@ -78,7 +78,7 @@ TEST_F(HostileFiles, RepairMendsEveryPartOfADumpOfAProgramThatDied) {
 }
 
 TEST_F(HostileFiles, RepairWritesThroughNoLink) {
-  const std::string victim = folder_ / "somebody's file";
+  const std::string victim = folder_ / "a user's file";
   const std::string nothing = folder_ / "nothing yet";
   for (const std::string& part : kParts) {
     for (const std::string kind : {"symbolic", "hard", "dangling"}) {
@@ -100,7 +100,7 @@ TEST_F(HostileFiles, RepairWritesThroughNoLink) {
       EXPECT_THAT(done.err, AllOf(HasSubstr(part), HasSubstr("link")));
       EXPECT_EQ(read(victim), before);
       EXPECT_FALSE(fs::exists(nothing));
-      EXPECT_EQ(contents(made), others) << "nothing is mended of a dump of which a part cannot be";
+      EXPECT_EQ(contents(made), others) << "nothing is repaired if one part cannot be";
     }
   }
 }
@@ -122,7 +122,7 @@ TEST_F(HostileFiles, RepairOfATreeDoesNotLeaveItByAFolder) {
 }
 
 TEST_F(HostileFiles, RepairOfATreeCutsNoFileWithAnotherName) {
-  const std::string victim = folder_ / "somebody's file";
+  const std::string victim = folder_ / "a user's file";
   const std::string whole = op_file(100);
   write(victim, whole.substr(0, whole.size() - 9));
   const std::string folder = folder_ / "20251122090000/0/model/1/0";
@@ -131,7 +131,7 @@ TEST_F(HostileFiles, RepairOfATreeCutsNoFileWithAnotherName) {
   EXPECT_EQ(tensortap({"repair", folder_ / "20251122090000"}).code, 3);
   EXPECT_EQ(read(victim), whole.substr(0, whole.size() - 9));
   EXPECT_EQ(names_in(folder), std::vector<std::string>{kOpFile});
-  // Without the other name it is mended: what is there is whole except for its end.
+  // Without the other name it is repaired: it is whole except for its end.
   fs::remove(victim);
   EXPECT_EQ(tensortap({"repair", folder_ / "20251122090000"}).code, 0);
 }
@@ -152,7 +152,7 @@ TEST_F(HostileFiles, ConvertWritesThroughNoLink) {
     EXPECT_TRUE(fs::is_empty(outside));
   }
   // Nor appends to one.
-  const std::string victim = folder_ / "somebody's file";
+  const std::string victim = folder_ / "a user's file";
   write(victim, "theirs\n");
   fs::create_directory(folder_ / "target");
   fs::create_symlink(victim, folder_ / "target/mapping.csv");

@@ -218,7 +218,7 @@ TEST_F(Incomplete, ARepairedDumpStaysKnownAsIncomplete) {
     const Done found = at("find damaged");
     EXPECT_EQ(found.code, kFailed) << found.said();
     EXPECT_THAT(found.out, StartsWith("incomplete dump"));
-    EXPECT_THAT(at("repair damaged --dry-run").out, Not(HasSubstr("- "))) << "nothing is left to mend";
+    EXPECT_THAT(at("repair damaged --dry-run").out, Not(HasSubstr("- "))) << "nothing is left to repair";
   }
   damage("bad", {"", "records.npy", Damaging::kCut, 0.5});
   ASSERT_EQ(at("repair damaged").code, kFine);

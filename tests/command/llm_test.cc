@@ -148,7 +148,7 @@ TEST(Llm, GivesTheProgramTheEnvironmentThatMsitGivesIt) {
   EXPECT_EQ(compared, 16U);
 }
 
-// MS 1.2, MS 1.3, MS 1.4: what ends with 1 there does here, before anything is started.
+// MS 1.2, MS 1.3, MS 1.4: where msit ends with 1, so do we, before anything is started.
 TEST(Llm, LooksAtFolderConfigAndCommandInMsitsOrder) {
   const toy::TempFolder folder;
   write(folder / "file", "");
@@ -258,7 +258,7 @@ TEST(Llm, ADiskWithTooLittleRoomIsToldInMsitsWords) {
   EXPECT_THAT(status.message(), StartsWith("Disk space is not enough, it's must more than 2G, free size(MB) is: "));
 }
 
-// L10: what is said grows with the level; errors always are.
+// L10: higher levels print more; errors are always printed.
 TEST(Llm, TheLogLevelSaysHowMuchIsSaid) {
   const toy::TempFolder folder;
   const auto said = [&](const std::string& level) {
@@ -273,7 +273,7 @@ TEST(Llm, TheLogLevelSaysHowMuchIsSaid) {
   EXPECT_THAT(notes("warning"), Not(HasSubstr("-er: ")));
 }
 
-// msit sets it in its own process; what the caller has is not touched.
+// msit sets it in its own process; the caller's umask stays as it is.
 TEST(Llm, LeavesTheUmaskOfTheCallerAlone) {
   const mode_t before = umask(0022);
   tensortap(llm({"--explain"}));

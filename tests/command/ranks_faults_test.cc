@@ -15,8 +15,8 @@ using testing::HasSubstr;
 
 class RanksFaults : public RanksOfMadeJobs {};
 
-// Eight steps of a rank: an op of 1 ms, a collective until the last rank is there, another op of 1 ms. The collective of a rank that comes
-// late is short.
+// Eight steps of a rank: an op of 1 ms, a collective until the last rank arrives, another op of 1 ms. A rank that comes late has a short
+// collective.
 MadeRank rank_that_waits(int64_t late_ns, int64_t latest_ns, bool with_noise) {
   constexpr int64_t kMs = 1'000'000;
   MadeRank made{{"load", "sum", "use"}, {}, {{"sum", "c10d.allreduce_"}}};

@@ -78,8 +78,7 @@ TEST_F(Ranks, ARankThatDriftsIsNamedWithTheOpAndTheStep) {
   EXPECT_EQ(apart[0]["rank"], 3);
   EXPECT_EQ(apart[0]["since"]["step"], 4);
   EXPECT_EQ(apart[0]["since"]["op"], "b");
-  // Of a: |log(2.03 / 2.015)|; of b: the same of 2.97 / 2.985, from step 4 on of 11.88 / 2.985, the median
-  // of 2.98, 2.99, 3.00 and 11.88; w: 0.
+  // a: |log(2.03 / 2.015)|. b: the same of 2.97 / 2.985, from step 4 on of 11.88 / 2.985, the median of 2.98, 2.99, 3.00 and 11.88. w: 0.
   const double a = std::log(2.03 / 2.015);
   const double b = (4 * std::log(2.985 / 2.97) + 6 * std::log(11.88 / 2.995)) / 10;
   EXPECT_NEAR(apart[0]["distance"].get<double>(), (a + b) / 3, 1e-9);
@@ -196,7 +195,7 @@ TEST_F(Ranks, AnOpThatRanksRunInOtherStepsEquallyOftenIsNotLacking) {
 
 TEST_F(Ranks, WhereAnOpRunsMoreOftenItsCallsAreOfOtherTensors) {
   make([](int rank, MadeRank& made) {
-    // From step 1 on the first call is that of a shard, and what was the first is the second.
+    // From step 1 on the first call is that of a shard, and the former first call is the second.
     for (int64_t step = 1; step < 10; ++step) {
       RecordRow replica = at(made, 2, step);
       replica.call = 1;
@@ -302,7 +301,7 @@ TEST_F(Ranks, WhatDumpsLackIsSaidAndTheRestAnswered) {
 // B15
 TEST_F(Ranks, ADumpThatCannotBeReadIsNamedWithItsRankAndTheAnswerIsIncomplete) {
   make();
-  // Of a release with other columns.
+  // As written by a release with other columns.
   write(job() + "/rank_2/records.npy", npy("[('step', '<i8'), ('norm', '<f8')]", {1}, std::string(16, '\0')));
   const Done done = ranks();
   EXPECT_EQ(done.code, 3);

@@ -140,7 +140,7 @@ TEST_F(Replay, KeepsTheOneElementThatDiffers) {
   EXPECT_EQ(minimal["compared"], 1);
   EXPECT_EQ(minimal["max_abs"], 1);
   ASSERT_EQ(minimal["files"].size(), 3U);
-  // What was written is that part: by itself it gives the sum.
+  // The files contain that part: by itself it gives the sum.
   ASSERT_EQ(at("run one/op.onnx --full --inputs one/test_data_set_0 --out one_run").code, 0);
   ASSERT_EQ(at("convert one_run one_npy --to npy").code, 0);
   const auto made = files_like(path("one_npy"), ".*Add\\..*output\\.0.*npy");

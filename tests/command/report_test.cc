@@ -1,4 +1,4 @@
-// `tensortap report`: one file, what is in it, and what is wrong with the words of its command line.
+// `tensortap report`: one file and its contents, and errors in the words of its command line.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

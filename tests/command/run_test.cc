@@ -1,4 +1,4 @@
-// `tensortap run` and `explain`: what is captured of small models, and what is said of it.
+// `tensortap run` and `explain`: which records of small models are captured, and how they are summarised.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST_F(Run, GivesTheSummaryAsOneObject) {
   const Done done = run("model.onnx --stats --verify --overhead --json --out d");
   ASSERT_EQ(done.code, 0) << done.said();
   const Json summary = done.object();
-  // As they stand in the text, one after the other.
+  // In the order of the text.
   size_t place = 0;
   for (const char* key :
        {"dump", "layout", "source", "steps", "ops", "records", "bytes", "lost", "identical", "overhead", "first_nonfinite"}) {
@@ -201,7 +201,7 @@ TEST_F(Run, StopsAtALimitWhichIsNoFailure) {
   EXPECT_EQ(run(words + "--strict --out e").code, 1);
 }
 
-// Who may read what is made: folders and files, by default and shared; what comes of a dump is for its owner.
+// Who may read the files: folders and files, by default and shared; files made from a dump belong to its owner.
 TEST_F(Run, MakesFoldersAndFilesOfTheModeThatWasAskedFor) {
   const auto expect_modes = [&](const std::string& below, mode_t folder, mode_t file) {
     std::set<mode_t> folders;

@@ -19,7 +19,7 @@ namespace tapdev {
 constexpr auto kKind = c10::DeviceType::PrivateUse1;
 constexpr int kPoison = 0xff;
 
-// Gives freed memory again at once to whoever asks on the same stream, as caching allocators do.
+// Reuses freed memory at once for the next request on the same stream, as caching allocators do.
 class Allocator final : public c10::Allocator {
  public:
   static Allocator& get() {

@@ -34,10 +34,10 @@ struct Counters {
 inline Counters counters;
 inline std::atomic<int> delay_us{100};  // that each piece of work begins late
 inline thread_local bool in_fallback = false;
-inline thread_local bool recording = false;  // what the thread queues goes into a graph: whoever waits breaks it
+inline thread_local bool recording = false;  // the thread records its work into a graph: waiting breaks it
 inline std::atomic<int64_t> broken_recordings{0};
 
-// The same pages twice: tensors point to where nobody may touch them, threads of the device read and write them elsewhere.
+// The same pages twice: tensors point to addresses that must not be touched; threads of the device read and write the pages elsewhere.
 class Arena {
  public:
   static Arena& get() {

@@ -1,5 +1,5 @@
-// A device for tests: memory that the host cannot touch, and streams that run late on threads of their own. An extension of torch;
-// operators are those of the processor, whose results are queued.
+// A device for tests: memory that the host cannot touch, and streams that run late on separate threads. An extension of torch; its
+// operators are those of the processor, with queued results.
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/EmptyTensor.h>
@@ -234,7 +234,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("set_.source_Tensor", set_tensor);
 }
 
-// A kernel that is no operator, as those of Triton and of extensions are.
+// A kernel that is not an operator, like those of Triton and of extensions.
 void unseen_fill(const at::Tensor& tensor, double value) {
   here(tensor.device().index()).push([lay = Lay(tensor), value] { lay.view().fill_(value); });
 }

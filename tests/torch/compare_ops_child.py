@@ -33,7 +33,7 @@ def main() -> None:
     step = ctypes.CDLL(sys.argv[1]).tensortap_pytorch_step
     seen: dict[str, dict[str, object]] = {}
     torch.zeros(1)
-    step()  # from here on the program says what a step is
+    step()  # from here on the program marks its steps
     number = 1
     for name, make in PROGRAMS.items():
         torch.manual_seed(0)

@@ -114,7 +114,7 @@ def lists() -> None:
 
 
 def results_given() -> None:
-    """Operators that write where they are told to."""
+    """Run operators that write into given tensors."""
     a, b, out = torch.ones(3), torch.zeros(3), torch.zeros(3)
     torch.div(a, b, out=out)
     other = torch.zeros(3)

@@ -1,6 +1,6 @@
 // What `./dev bench --web` measures in the browser, one JSON object a line:
 //   bench.ts FOLDER serve COMMAND DUMP     the page of `tensortap serve`
-//   bench.ts FOLDER peer READY PROGRAM...  another viewer; {port} in its words is replaced, READY says when its first picture is there
+//   bench.ts FOLDER peer READY PROGRAM...  another viewer; {port} in its words is replaced, READY says when its first picture is drawn
 
 import { spawn } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';

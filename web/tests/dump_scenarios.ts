@@ -1,5 +1,5 @@
 // The page before `tensortap serve` of dumps of real programs: dump_scenarios.ts FOLDER_OF_PICTURES FACTS.json
-// The facts say which dumps, and what NumPy found in them.
+// The facts name the dumps, and list what NumPy found in them.
 
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -89,7 +89,7 @@ const heat: Scenario = {
     await visitor.page.keyboard.press('ArrowDown');
     await visitor.until(`/[?&](op|group)=/.test(location.hash)`);
     await visitor.page.keyboard.press('+');
-    // The address follows when the graph stands still.
+    // The address follows when the graph has stopped moving.
     await visitor.until(`(() => {
       const { x, k } = window.tensortapViewport.view;
       return location.hash.includes('x=' + x.toFixed(1)) && location.hash.includes('k=' + k.toPrecision(4));

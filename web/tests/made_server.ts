@@ -20,7 +20,7 @@ export class MadeServer {
   grouped: boolean;
   changed = false;
   isLive = false;
-  // Who waits for all that is said of the dump; null: nobody has to.
+  // Requests that wait until all records have been read; null: requests need not wait.
   private waiting: (() => void)[] | null = null;
   readonly posted: unknown[] = [];
   private readonly server: Server;
@@ -56,7 +56,7 @@ export class MadeServer {
     });
   }
 
-  // Begins to look through the records, until what it gives is called.
+  // Begins to look through the records; a call of the returned function ends it.
   look(): () => void {
     const waiting: (() => void)[] = [];
     this.waiting = waiting;

@@ -8,19 +8,19 @@ import { check, equal, runScenarios, type Scenario } from './scenarios.ts';
 interface Case {
   name: string;
   file: string;
-  // Of the first dump.
+  // How many the first dump has.
   records: number;
   // The name of an op with records, as it was recorded.
   op: string;
   // One of its records, with statistics.
   record: number;
-  // Of the functions below.
+  // Names of the functions below.
   views: (keyof typeof VIEWS)[];
-  // Whether the pictures of tensors are there.
+  // Whether the report contains the pictures of tensors.
   values: boolean;
   // What the note at the top says.
   note: string;
-  // Whether some of what links lead to is left out.
+  // Whether targets of some links are left out.
   cut: boolean;
 }
 

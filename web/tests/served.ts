@@ -1,4 +1,4 @@
-// `tensortap serve` as a child process: tells the address that it prints, and ends it.
+// `tensortap serve` as a child process: finds the address that it prints, and ends it.
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';

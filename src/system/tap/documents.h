@@ -25,9 +25,9 @@ class Documents {
   // `folder` and `room` live longer.
   Documents(const Folder& folder, Access access, DumpRoom& room) : folder_(folder), access_(access), room_(room) {}
 
-  // Writes `content` into the file of that name in the dump's folder: behind what was written there, or as a whole unless the name was
-  // written before. Nothing of it is left in the file after an error. Errors: kInvalidArgument for a name that is no document's; kIo;
-  // kExhausted.
+  // Writes `content` into the file of that name in the dump's folder. With `append`, adds it to what was written before; otherwise writes
+  // the whole file, but only the first time. After an error, no part of `content` is left in the file. Errors: kInvalidArgument for a name
+  // that is not a document's; kIo; kExhausted.
   Status add(std::string_view name, std::string_view content, bool append);
   [[nodiscard]] uint64_t bytes_written() const { return bytes_.load(std::memory_order_relaxed); }
   // The files as they are now; without other calls at the same time.

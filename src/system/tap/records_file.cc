@@ -23,7 +23,7 @@
 namespace tensortap::tap {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "rows are written as they stand in memory");
+static_assert(std::endian::native == std::endian::little, "rows are written as they are in memory");
 
 constexpr uint64_t kReserved = (uint64_t{1} << 20) / sizeof(RecordRow);  // rows for which the disk is asked at a time
 constexpr auto kFlushEvery = std::chrono::milliseconds(50);
@@ -150,7 +150,7 @@ void RecordsFile::notice_cut_locked() {
   if (gone == 0) return;
   gone_ += gone;
   first_gone_ = std::min(first_gone_, rows);
-  // What is left of a row would pass for a whole one once the rest is filled with zeros.
+  // Otherwise a part of a row would pass for a whole row once the rest is filled with zeros.
   if (*size > kRowsBegin) (void)file_.truncate(kRowsBegin + rows * sizeof(RecordRow));
 }
 
@@ -162,7 +162,7 @@ Status RecordsFile::reserve(uint64_t rows) {
   notice_cut_locked();
   const uint64_t begin = kRowsBegin + reserved_ * sizeof(RecordRow);
   if (Status status = file_.reserve(begin, kReserved * sizeof(RecordRow)); !status.ok()) {
-    // What was allocated before the disk was full goes back, so that the rest of the program has it.
+    // Frees the blocks allocated before the disk was full, so that the rest of the program can use them.
     (void)file_.truncate(begin);
     refused_ = status;
     refused_until_ns_ = monotonic_ns() + kAskAgainAfterNs;

@@ -87,7 +87,7 @@ class Repair {
   [[nodiscard]] Json short_manifest() const;
   Status add_gaps(Json& manifest) const;
   [[nodiscard]] Result<uint64_t> rows_of(std::string_view name, const MappedFile& map) const;
-  // A file of the dump as it is now; empty when it is not there.
+  // A file of the dump as it is now; empty when it does not exist.
   [[nodiscard]] Result<MappedFile> map_if_there(std::string_view name) const {
     if (!folder_.contains(name)) return MappedFile();
     TENSORTAP_ASSIGN_OR_RETURN(const File file, folder_.open_file(name, O_RDONLY));
@@ -113,7 +113,7 @@ class Repair {
 
 // A writer holds a lock on records.npy for as long as it lives.
 Status Repair::lock() {
-  // Nothing is mended of a dump of which a part cannot be.
+  // Repair nothing if one part of the dump cannot be repaired.
   for (const std::string_view name : {kOpsFile, kTensorsFile, kHistogramsFile, kSketchesFile, kChannelsFile, kRunFile}) {
     if (folder_.contains(name)) TENSORTAP_RETURN_IF_ERROR(folder_.open_file(name, O_RDONLY).status());
   }
@@ -304,7 +304,7 @@ Status Repair::mend_table(const Table& table) {
   return file.truncate(whole);
 }
 
-// For a program that did not come to its end.
+// For a program that died before its end.
 Json Repair::short_manifest() const {
   Json manifest;
   manifest["complete"] = false;

@@ -1,4 +1,4 @@
-// Mending a native dump whose program died before it could finish, or whose files were cut short.
+// Repairs a native dump whose program died before it could finish, or whose files were cut short.
 
 #ifndef TENSORTAP_SYSTEM_TAP_REPAIR_H_
 #define TENSORTAP_SYSTEM_TAP_REPAIR_H_
@@ -10,8 +10,8 @@
 
 namespace tensortap::tap {
 
-// See Layout::repair. Rows stay in their order; a row whose tensor is not whole keeps its statistics. Every file is either mended in place
-// by cutting its end or replaced at once, so that a second death does no harm.
+// See Layout::repair. Rows stay in their order; a row whose tensor is not whole keeps its statistics. Each file is either repaired in place
+// by cutting its end, or replaced at once, so a second crash does no harm.
 Result<RepairReport> repair_dump(const std::string& folder, bool dry_run);
 
 }  // namespace tensortap::tap

@@ -122,9 +122,9 @@ TEST(RingMemory, WithoutSharedMemoryTheFileGetsItsRowsSoon) {
     }
     for (;;) pause();
   }
-  // Until the rows are there; forever, if they never come.
+  // Waits until the dump contains the rows; forever, if they never come.
   for (size_t rows = 0; rows < 20; usleep(10'000)) {
-    if (waitpid(child, nullptr, WNOHANG) == child) GTEST_SKIP() << "a file system of its own needs root";
+    if (waitpid(child, nullptr, WNOHANG) == child) GTEST_SKIP() << "mounting a file system needs root";
     const auto dump = open_dump_folder(folder.path());
     rows = dump.ok() ? (*dump)->rows().size() : 0;
   }
@@ -156,7 +156,7 @@ TEST(RingMemory, AFileThatIsCutEndsNobody) {
   EXPECT_TRUE((*records)->flush().ok()) << "reported once";
   ASSERT_TRUE((*records)->finish().ok());
   EXPECT_EQ((*records)->take_lost().records, 0U);
-  // What is left is whole.
+  // The rows that remain are whole.
   const auto dump = open_dump_folder(folder.path());
   ASSERT_TRUE(dump.ok()) << dump.status().message();
   EXPECT_EQ((*dump)->rows().size() + lost, 5000U);

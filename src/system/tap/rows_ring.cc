@@ -115,7 +115,7 @@ bool RowsRing::settle(uint64_t block) {
   }
 }
 
-// Writes a block without the rows that nobody completed.
+// Writes a block without the rows that were not completed.
 void RowsRing::give_up(uint64_t block) {
   std::atomic<uint64_t>& progress = progress_of(block);
   uint64_t now = progress.load(std::memory_order_acquire);
@@ -180,7 +180,7 @@ void RowsRing::free_block_locked(uint64_t block) {
   const uint64_t next = block + kRingBlocks;
   for (uint64_t number = block * kBlockRows; number < (block + 1) * kBlockRows; ++number) {
     std::atomic<uint64_t>& state = state_of(number);
-    // What a thread may still store into stays as it is until that thread is done.
+    // A slot that a thread may still store into keeps its state until that thread is done.
     uint64_t found = state.load(std::memory_order_acquire);
     while (phase_of(found) != SlotPhase::kStuck &&
            !state.compare_exchange_weak(found, slot_state(next, SlotPhase::kEmpty), std::memory_order_acq_rel)) {

@@ -28,7 +28,7 @@ enum class SlotPhase : uint64_t {
   kEmpty,
   kTaken,     // a thread fills it
   kComplete,  // the row can be read
-  kGivenUp,   // nobody took it in time; the row is lost
+  kGivenUp,   // no thread took it in time; the row is lost
   kStuck,     // a thread took it and did not fill it in time; the row is lost, and the thread may still store into it
   kFreed,     // that thread is done
   kWritten,   // the row is in the file already
@@ -44,8 +44,8 @@ struct RingMemory {
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// A thread claims a place, fills it and says so; the thread that completes the last row of a block writes the block. A thread that stops
-// between the two holds up others for a bounded time: then its row is lost, and the rest of the block is written.
+// A thread claims a place, fills it and calls complete(). The thread that completes the last row of a block writes the block. A thread that
+// stops between the two calls holds up others for a bounded time; then its row is lost, and the rest of the block is written.
 // Thread-safe. Borrows the memory.
 class RowsRing {
  public:
@@ -72,7 +72,7 @@ class RowsRing {
   // is not in the ring any more: then it is in the file, or lost.
   bool put_values(uint64_t number, const RecordRow& row);
 
-  // Writes the complete rows of blocks that are not full yet. What cannot be written is lost, and counted.
+  // Writes the complete rows of blocks that are not full yet. Rows that cannot be written are lost, and counted.
   Status write_begun();
   // How many rows from the first on are in the file without a gap, if write_begun() has just returned.
   uint64_t prefix();

@@ -23,7 +23,7 @@ namespace tensortap::tap {
 // Appends sketches; the files are made with the first one. Thread-safe.
 class SketchesFile {
  public:
-  // What is appended is taken from `room`, which outlives this, as `folder` does.
+  // `room` accounts for the bytes that it appends. `folder` and `room` outlive this.
   SketchesFile(const Folder& folder, Access access, DumpRoom& room) : folder_(folder), access_(access), room_(room) {}
 
   // After an error nothing of the sketch is left in the files.

@@ -1,4 +1,4 @@
-// Sketches of a native dump: written, read, mended, damaged.
+// Sketches of a native dump: written, read, repaired, damaged.
 
 #include "system/tap/sketches_file.h"
 
@@ -34,7 +34,7 @@ TensorSketch made_sketch(uint64_t number, size_t channels) {
   return sketch;
 }
 
-// Records whose numbers fall, and so are no rows of the file.
+// Records whose numbers decrease, and so are not rows of the file.
 uint64_t sequence_of(uint64_t number) { return 100 - number; }
 size_t channels_of(uint64_t number) { return number % 4 * 7; }
 

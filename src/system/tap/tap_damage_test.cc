@@ -1,4 +1,4 @@
-// What a reader and repair make of native dumps that died, were cut short or have flipped bits, and what the writer makes of a full disk.
+// How a reader and repair handle native dumps that crashed, were cut short or have flipped bits, and how the writer handles a full disk.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -175,7 +175,7 @@ TEST(Healthy, IsNotTouched) {
   EXPECT_EQ(contents(folder.path()), before);
 }
 
-// A file of a dump, cut at many places and with flipped bits: never a crash, never a wrong value taken for right.
+// Cuts a file of a dump at many places and flips its bits: a reader never crashes and never returns a wrong value.
 class Damage : public testing::TestWithParam<std::string_view> {
  protected:
   void check() {

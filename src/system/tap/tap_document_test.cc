@@ -1,4 +1,4 @@
-// docs/layouts/tap.md is the authority on the columns: it has to say what the code writes.
+// docs/layouts/tap.md is the authority on the columns: it has to list those that the code writes.
 
 #include <gtest/gtest.h>
 

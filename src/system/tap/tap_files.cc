@@ -21,7 +21,7 @@ void append_encoded(char c, std::string& name) {
   name += kDigits[byte & 15];
 }
 
-// `part` is the part of the path that `c` stands in, `name` what was made so far.
+// `part` is the part of the path that contains `c`, `name` the result so far.
 bool must_encode(char c, std::string_view part, std::string_view name) {
   const auto byte = static_cast<unsigned char>(c);
   if (byte < 0x20 || byte == 0x7f || c == '\\' || c == '%') return true;

@@ -163,7 +163,7 @@ void Index::read_manifest(const std::string& folder) {
   Result<std::string> text = read_file(path, kLargestManifest);
   if (!text.ok()) {
     is_running_ = is_being_written(folder);
-    // The writer may have come to its end meanwhile.
+    // The writer may have finished meanwhile.
     if (!is_running_ && path_exists(path)) text = read_file(path, kLargestManifest);
   }
   if (!text.ok()) {
@@ -177,7 +177,7 @@ void Index::read_manifest(const std::string& folder) {
   if (Json::accept(*text)) {
     manifest_ = *std::move(text);
   } else {
-    problems_.emplace_back("run.json is damaged; what it said is not known");
+    problems_.emplace_back("run.json is damaged; its contents are unknown");
   }
 }
 

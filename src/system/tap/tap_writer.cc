@@ -212,7 +212,7 @@ Result<TensorsFile::Place> Writer::write_values(RecordRow& row, const TensorView
   return place;
 }
 
-// Of a row that is taken.
+// Counts the data of an accepted row.
 Status Writer::count_data(const RecordRow& row) {
   if ((row.flags & kRecordHasData) != 0) ++data_rows_;
   return {};
@@ -344,7 +344,7 @@ std::vector<GoneFile> Writer::end_files() {
   return gone;
 }
 
-// A manifest that is no object stays as it is.
+// A manifest that is not an object stays unchanged.
 std::string Writer::with_files(std::string_view manifest) const {
   Result<Json> json = parse_json(manifest, kRunFile);
   if (!json.ok() || !json->is_object()) return std::string(manifest);

@@ -51,7 +51,7 @@ Status TensorsFile::write_small(const ZipMember& member, std::string_view npy_he
   return add(member.offset, std::as_bytes(std::span(head)), data);
 }
 
-// Data first, headers last: after a crash a local header never speaks of bytes that are not there.
+// Data first, headers last: after a crash a local header never describes bytes that are missing.
 Status TensorsFile::write_large(ZipMember& member, std::string_view npy_header, std::span<const std::byte> data) {
   const std::string place(local_header_size(member) + npy_header.size(), '\0');
   TENSORTAP_RETURN_IF_ERROR(add(member.offset, std::as_bytes(std::span(place)), {}));

@@ -24,10 +24,10 @@ namespace tensortap::tap {
 // Appends stored members. One thread; bytes_written() from any.
 class TensorsFile {
  public:
-  // Creates tensors.npz; it must not exist. What is appended is taken from `room`, which outlives this.
+  // Creates tensors.npz; it must not exist. `room` accounts for the bytes that it appends, and outlives this.
   static Result<std::unique_ptr<TensorsFile>> create(const Folder& folder, Access access, DumpRoom& room);
 
-  // Where a member's content came to lie.
+  // The place of a member's content.
   struct Place {
     uint64_t header_offset = 0;
     uint64_t data_offset = 0;  // of `data`, after the npy header

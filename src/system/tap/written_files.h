@@ -1,4 +1,4 @@
-// The files of a native dump as its writer left them, told in run.json ("files"), so that a reader knows whether they still are.
+// The files of a native dump as its writer left them, listed in run.json ("files"), so that a reader can detect later changes.
 
 #ifndef TENSORTAP_SYSTEM_TAP_WRITTEN_FILES_H_
 #define TENSORTAP_SYSTEM_TAP_WRITTEN_FILES_H_
@@ -45,8 +45,9 @@ std::string_view what_became_of(const WrittenFile& written, const Folder& folder
 // file that cannot be read is left out.
 Json files_json(std::span<const WrittenFile> files);
 
-// Compares the files in `folder` with what the manifest tells: what is missing, too short or another file is a lack. Takes what was written
-// from the manifest, and the number of tensors found where their file is whole. Does nothing for a manifest without "files". Untrusted.
+// Compares the files in `folder` with the manifest: a file that is missing, too short or replaced is a lack. Takes the counts of what was
+// written from the manifest, and the number of tensors found where their file is whole. Does nothing for a manifest without "files".
+// Untrusted.
 void check_written_files(const std::string& folder, const Json& manifest, Completeness& completeness);
 
 }  // namespace tensortap::tap

@@ -1,4 +1,4 @@
-// What becomes of the files of a native dump while it is written and afterwards, and what the writer and readers say of it.
+// How the files of a native dump change during and after its capture, and how the writer and readers report it.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// WrittenRows: which rows of a file are there, so that those can be counted that go when another program cuts the file.
+// WrittenRows: remembers which rows a file contains, to count those that are lost when another program cuts the file.
 
 #ifndef TENSORTAP_SYSTEM_TAP_WRITTEN_ROWS_H_
 #define TENSORTAP_SYSTEM_TAP_WRITTEN_ROWS_H_

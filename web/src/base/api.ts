@@ -12,7 +12,7 @@ export class ApiError extends Error {
   }
 }
 
-// The dumps of a job have pages of their own, at /dump/0/ and so on.
+// The dumps of a job have separate pages, at /dump/0/ and so on.
 export const DUMP_PAGE = /^\/dump\/\d+(?=\/)/.exec(location.pathname)?.[0] ?? '';
 
 let report: Report | null | undefined;

@@ -1,10 +1,10 @@
-// A report is this page with answers in it: what was not asked for in exactly these words is made from what is there.
+// A report is this page with answers in it. It makes an answer that it does not contain from those that it contains.
 
 import type { List, RecordRow, SearchHit, SeriesAnswer } from './types';
 
 export const NON_FINITE = 'nan > 0 or pos_inf > 0 or neg_inf > 0';
 
-// The same request has the same key however its parameters are ordered; what is a default is left out.
+// The same request has the same key, however its parameters are ordered; defaults are left out.
 export function keyOf(path: string, without: readonly string[] = []): string {
   const [address, query = ''] = path.split('?');
   const parameters = [...new URLSearchParams(query)].filter(
@@ -15,7 +15,7 @@ export function keyOf(path: string, without: readonly string[] = []): string {
   return address + '?' + new URLSearchParams(parameters).toString();
 }
 
-// Of a series all of these are kept in one answer.
+// One answer keeps all of these of a series.
 const SERIES_KEYS = 'absmax,l2,mean,std,min,max,zero,nan';
 const MOST_HITS = 50;
 
@@ -146,7 +146,7 @@ function chosen(rows: RecordRow[], asked: URLSearchParams): unknown {
     const [a, b] = [value(one), value(other)];
     if (typeof a === 'string' && Number.isNaN(order(a)) && typeof b === 'string') return sign * (a < b ? -1 : a > b ? 1 : 0);
     const [x, y] = [order(a), order(b)];
-    // What was not measured, or is NaN, comes last in both orders.
+    // Values that are NaN or not measured come last in both orders.
     if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y));
     return x === y ? 0 : sign * (x - y);
   };

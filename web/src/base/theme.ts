@@ -45,7 +45,7 @@ export function cssColour(name: string): string {
 let scale = 0;
 addEventListener('resize', () => (scale = 0));
 
-// What a length in the pixels of an ordinary screen is on this one; app.css makes everything larger on very large windows.
+// A length in the pixels of an ordinary screen, on this screen; app.css makes everything larger on very large windows.
 export function interfaceScale(): number {
   if (scale === 0) scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 13;
   return scale;

@@ -46,7 +46,7 @@ async function found(): Promise<string> {
   return token;
 }
 
-// '' when it is not known; the server's answer then tells the user what to do, and the next call asks the other tabs again.
+// Returns '' when the token is unknown: the server's answer then explains what to do, and the next call asks the other tabs again.
 export async function serverToken(): Promise<string> {
   known ??= found();
   const token = await known;

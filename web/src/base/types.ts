@@ -63,13 +63,13 @@ export interface CompareSummary {
 
 export interface DumpAnswer {
   version: string;
-  // false: the records are still being looked through, for what is said of them.
+  // false: the records are still being read for the sentences about them.
   complete: boolean;
   dumps: DumpInfo[];
   compare: CompareState | null;
   sentences: Sentence[];
   report?: { made: string; cut: string | null; sources?: string[] };
-  // Of a job: `dumps` is empty.
+  // Only for a job, whose `dumps` is empty.
   job?: { name: string; dumps: number };
 }
 

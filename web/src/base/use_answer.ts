@@ -1,4 +1,4 @@
-// An answer of the server as state of a component; the one before stays until the next is there.
+// An answer of the server as state of a component; the one before stays until the next arrives.
 
 import { useEffect, useState } from 'preact/hooks';
 import { get } from './api';

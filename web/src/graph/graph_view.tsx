@@ -50,7 +50,7 @@ interface Anchor {
 
 // Keeps the place of the window: what the link says, else the selected op, else the beginning.
 function usePosition(scene: Scene | null, viewport: Viewport, place: Place, selected: number, sized: number) {
-  // What was clicked is seen already: the graph does not move.
+  // The user already sees a node that was clicked: the graph does not move.
   const clicked = useRef(false);
   const anchor = useRef<Anchor | null>(null);
   const placed = useRef<Scene | null>(null);

@@ -131,7 +131,7 @@ export class Scene {
     this.drawn[item] = this.turn;
   }
 
-  // What stands for a node in this frame: itself or the box around it; -1 when it is outside of the window.
+  // The item that shows a node in this frame: itself or the box around it; -1 when it is outside of the window.
   shownAs(node: number): number {
     for (let item = node; item >= 0; item = this.tiles.parent[item]) {
       if (this.drawn[item] !== this.turn) continue;

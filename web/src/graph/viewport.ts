@@ -25,7 +25,7 @@ export class Viewport {
     this.set({ x: this.view.x - across / this.view.k, y: this.view.y - down / this.view.k, k: this.view.k });
   }
 
-  // Zooms so that what is under the point (x, y) of the window stays there.
+  // Zooms and keeps the point (x, y) of the window in its place.
   zoom(factor: number, x = this.size.width / 2, y = this.size.height / 2): void {
     const before = this.toGraph(x, y);
     const k = Math.min(Math.max(this.view.k * factor, SMALLEST_SCALE), LARGEST_SCALE);

@@ -1,4 +1,4 @@
-// A program that still runs: what comes in, what it costs, and what is captured from the next step on.
+// A program that still runs: its records, its overhead, and the capture from the next step on.
 
 import { useEffect, useState } from 'preact/hooks';
 import { get, pathOf, post } from '../base/api';

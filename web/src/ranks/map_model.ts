@@ -9,7 +9,7 @@ export interface MapPlace {
   column: number;
 }
 
-// Of the smallest to the largest distance; colours lie between them.
+// A scale from the smallest to the largest distance; colours lie between them.
 export function scaleOfMap(map: RankMap): Scale | null {
   const numbers = map.ranks.flatMap((rank) => rank.distances.filter((one) => one !== null));
   if (numbers.length === 0) return null;
@@ -32,7 +32,7 @@ export function cellText(map: RankMap, { row, column }: MapPlace): string {
   return where + broken + (distance === null ? 'not judged' : `${formatNumber(distance, 3)} from the median`);
 }
 
-// The cell that an address names, if it is there.
+// The cell that an address names, if the map has it.
 export function placeIn(map: RankMap, rank: number | null, step: number | null): MapPlace | null {
   const row = map.ranks.findIndex((one) => one.rank === rank);
   const column = map.steps.findIndex((one) => step !== null && one.first <= step && step <= one.last);

@@ -1,4 +1,4 @@
-// Curves over the steps as numbers: what is finite, what is not, ranges and ticks.
+// Curves over the steps as numbers: finite and non-finite values, ranges and ticks.
 
 import { numberFrom } from '../base/format';
 import type { Trend, Value } from '../base/types';
@@ -54,7 +54,7 @@ export function wholeRange(data: ChartData): Range {
   return from === to ? { from: from - 1, to: to + 1 } : { from, to };
 }
 
-// Of the values at these steps, with some room above and below.
+// The range of the values at these steps, with some room above and below.
 export function valueRange(data: ChartData, steps: Range): Range {
   let from = Infinity;
   let to = -Infinity;

@@ -12,7 +12,7 @@ export function Bars({ counts, title }: { counts: number[]; title(index: number)
   return (
     <svg class="bars" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label="Histogram">
       {counts.map((count, i) => {
-        // A bar that is there can be seen, however low.
+        // A bar with elements is always visible, however low.
         const height = count === 0 ? 0 : Math.max(1.5, (count / most) * HEIGHT);
         return (
           <rect key={i} x={i * width + 0.5} y={HEIGHT - height} width={Math.max(width - 1, 0.8)} height={height}>

@@ -1,4 +1,4 @@
-// One record: what it is, its statistics, how its values are spread, and the values.
+// One record: its description, its statistics, the spread of its values, and the values.
 
 import { pathOf } from '../base/api';
 import { commandLine } from '../base/command_line';

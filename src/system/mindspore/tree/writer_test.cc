@@ -269,7 +269,7 @@ TEST_F(MindsporeWriterTest, MakesTheTreeThatMindsporeMakes) {
   const auto grammar = [](const std::string& root) {
     std::multiset<std::string> lines;
     for (const Named& tensor : tensors_below(root)) {
-      // Our op has a name of its own, "add", below the scope.
+      // Our op has a different name, "add", below the scope.
       const std::string name = tensor.name == "Default_add_Add-op0" ? "Default_Add-op0" : tensor.name;
       lines.insert(concat(tensor.folder, " ", tensor.type, ".", name, tensor.is_input, tensor.slot, tensor.dtype));
     }
@@ -653,7 +653,7 @@ RC_GTEST_FIXTURE_PROP(MindsporeWriterTest, HostileNamesStayInsideTheFolderAndKee
   RC_ASSERT(writer_->end_step(0, 0).ok());
   RC_ASSERT(writer_->finish("{}").ok());
   RC_ASSERT(list_directory(outer.path())->size() == 1U);
-  // Every tensor is there once, and every row has as many cells as every other.
+  // The tree contains every tensor once, and all rows have the same number of cells.
   std::multiset<std::string> values;
   for (const std::string& path : files_below(info.folder)) {
     if (path.ends_with(".npy")) values.insert(values_of(join_path(info.folder, path)));

@@ -56,7 +56,7 @@ std::vector<OpSelector> selectors_of(Settings& settings) {
   return {std::move(roots)};
 }
 
-// The session is told of operations whose times alone are asked for, and looks at none of their tensors.
+// When only times are asked for, the session sees the operations but looks at none of their tensors.
 std::vector<OpSelector> exclusions_of(const Settings& settings) {
   if (settings.writes_tensors()) return {};
   OpSelector every;
@@ -138,7 +138,7 @@ Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, c
   Settings settings;
   for (const std::string& key : repeated) {
     if (settings.notes.size() < kMostRepeated)
-      settings.notes.push_back(concat(name, ": the key ", quote(key), " stands there twice; the last one counts"));
+      settings.notes.push_back(concat(name, ": the key ", quote(key), " appears twice; the last one counts"));
   }
   TENSORTAP_RETURN_IF_ERROR(read_settings(config, settings));
   return to_spec(std::move(settings));

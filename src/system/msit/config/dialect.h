@@ -18,8 +18,8 @@ std::span<const ConfigKey> keys();
 
 // An object with the key "dump_enable", without which msit dumps nothing.
 bool recognise_config(std::string_view text);
-// The spec asks for the layout "msit". What msit passes over with a warning, keys that it does not know and values that are no text, are
-// notes; values that it takes for something else than they say are errors, the first in the order of keys().
+// The spec asks for the layout "msit". Unknown keys and values that are not text become notes: msit ignores them with a warning. A value
+// that msit would read as something else than it says is an error; the first one in the order of keys() is returned.
 Result<CaptureSpec> parse_config(std::string_view text, std::string_view name, const DialectOptions& options);
 
 }  // namespace tensortap::msit

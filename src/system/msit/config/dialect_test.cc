@@ -201,13 +201,13 @@ TEST(MsitDialect, PassesOverWhatMsitPassesOverAndSaysSo) {
       {R"({"dump_enable": true})", "m.json:1:2: dump_enable: must be a text, not true, and is passed over; write it in quotes"},
       {R"({"dump_enable": "True"})", "\"True\" is not \"true\", and so counts as \"false\""},
       {R"({"dump_enable": "true", "er": 3})", "er: must be a text, not a number"},
-      {R"({"dump_enable": "true", "idss": "3"})", "idss: there is no such key; it is passed over. Did you mean \"ids\"?"},
+      {R"({"dump_enable": "true", "idss": "3"})", "idss: unknown key; ignored, as in msit. Did you mean \"ids\"?"},
       {R"({"dump_enable": "true", "er": "1"})", "m.json:1:25: er: rounds come in pairs"},
       {R"({"dump_enable": "true", "child": "no"})", "\"no\" is not \"true\""},
       {R"({"ids": "2"})", "without \"dump_enable\": \"true\" nothing is captured"},
       {R"({"dump_enable": "true", "type": "stats"})",
        "type: nothing is written without one of tensor, model, layer, op, kernel, cpu_profiling"},
-      {R"({"dump_enable": "false", "dump_enable": "true"})", "the key \"dump_enable\" stands there twice"},
+      {R"({"dump_enable": "false", "dump_enable": "true"})", "the key \"dump_enable\" appears twice"},
   };
   for (const Row& row : rows) {
     const CaptureSpec spec = spec_of(row.text);

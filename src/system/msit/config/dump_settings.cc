@@ -67,7 +67,7 @@ class Reader {
     settings_.notes.push_back(concat(value.position(), ": ", value.key().substr(0, kShown), ": ", what));
   }
 
-  // Null: not there, or no text, which is said.
+  // Null when the key is missing or its value is not a text; the latter adds a note.
   const std::string* text_of(std::string_view key) {
     const auto found = config_.json().find(std::string(key));
     if (found == config_.json().end()) return nullptr;
@@ -76,7 +76,7 @@ class Reader {
     return nullptr;
   }
 
-  // Only "true" is yes, as there.
+  // Only "true" means yes, as in msit.
   bool flag(std::string_view key, bool otherwise) {
     const std::string* text = text_of(key);
     if (text == nullptr) return otherwise;
@@ -91,7 +91,7 @@ class Reader {
     for (const auto& [name, unused] : config_.json().items()) {
       if (settings_.notes.size() == kMostNotes) return;
       if (std::ranges::find(known, name) == known.end())
-        note(at(name), concat("there is no such key; it is passed over.", did_you_mean(name.substr(0, kShown), known)));
+        note(at(name), concat("unknown key; ignored, as in msit.", did_you_mean(name.substr(0, kShown), known)));
     }
   }
 

@@ -47,7 +47,7 @@ struct Settings {
   [[nodiscard]] bool writes() const { return writes_tensors() || has(DumpType::kCpuProfiling); }
 };
 
-// Reads every key that is there. Errors: kInvalidArgument with the place of the first wrong value.
+// Reads every key of the config. Errors: kInvalidArgument with the place of the first wrong value.
 Status read_settings(const SpecValue& config, Settings& settings);
 
 }  // namespace tensortap::msit

@@ -29,9 +29,9 @@ class EqualFiles {
 
   // What equal files have in common.
   static std::string key_of(std::string_view header, std::span<const std::byte> elements);
-  // The file of this key that holds these very bytes still; null when there is none.
+  // Returns the file of this key that still contains exactly these bytes; null when there is none.
   [[nodiscard]] const WrittenFile* find(const std::string& key, std::string_view header, std::span<const std::byte> elements) const;
-  // Remembers a file, as long as there are not too many.
+  // Remembers a file, up to a limit.
   void add(std::string key, const WrittenFile& file);
 
  private:

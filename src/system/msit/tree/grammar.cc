@@ -87,7 +87,7 @@ std::vector<TreePlace> places_of(const std::string& path) {
   TreePlace named;
   for (size_t i = parts.size() - std::min(parts.size(), kMostLevels); i < parts.size(); ++i) {
     TreeFolder below = named.folder;
-    // A name that fits nowhere means that those above it tell nothing; a dump begins anew.
+    // If a name does not fit, the names above it mean nothing: try it as the start of a dump.
     if (enter_folder(named.folder, parts[i], below) != FolderRole::kPart) {
       below = TreeFolder();
       if (enter_folder(TreeFolder(), parts[i], below) != FolderRole::kPart) below = TreeFolder();

@@ -1,4 +1,4 @@
-// What is known of how kernels were launched (-tiling): the real system keeps the device's launch parameters, which a CPU has none of.
+// Describes how kernels were launched (-tiling). The real system stores the device's launch parameters; a CPU has none.
 
 #ifndef TENSORTAP_SYSTEM_MSIT_TREE_LAUNCHES_H_
 #define TENSORTAP_SYSTEM_MSIT_TREE_LAUNCHES_H_

@@ -1,4 +1,4 @@
-// What a dump in a tree of msit is to be, made of what the session is told.
+// The options of a dump in a tree of msit, made from the description of the dump and its spec.
 
 #ifndef TENSORTAP_SYSTEM_MSIT_TREE_MSIT_OPTIONS_H_
 #define TENSORTAP_SYSTEM_MSIT_TREE_MSIT_OPTIONS_H_
@@ -16,7 +16,7 @@ namespace tensortap::msit {
 struct WriterOptions {
   std::shared_ptr<const Folder> root;
   std::string dump;      // "msit_dump_20251120_200000"
-  std::string process;   // "0_22377": of ops that do not tell theirs
+  std::string process;   // "0_22377": for ops that do not name theirs
   std::string manifest;  // name of the file with what was captured
   bool tensors = true;
   bool statistics = false;
@@ -32,7 +32,7 @@ struct WriterOptions {
   bool launches = false;        // how kernels were launched
   bool kernel_files = true;     // tensors of kernels have files
   bool own_kernels = true;      // an operator is its own kernel, for the source knows of none
-  std::string model;            // the model of all root operations, "" where each tells its own
+  std::string model;            // the model of all root operations, "" where each names its own
   bool files = true;            // tensors have files
   bool table_before = true;     // these name the files in "before"
   std::string absolute_root;    // of the paths in tables

@@ -11,8 +11,8 @@
 namespace tensortap::msit {
 namespace {
 
-constexpr int32_t kNoOrder = 2;        // that RecordRow::element_order is more than the number
-constexpr uint32_t kMostCalls = 1000;  // that are tried for a name of its own
+constexpr int32_t kNoOrder = 2;        // RecordRow::element_order minus the number of the format
+constexpr uint32_t kMostCalls = 1000;  // how many names to try for a free one
 
 FilePart part_of_text(std::string_view text) { return {std::as_bytes(std::span(text)), nullptr}; }
 
@@ -79,7 +79,7 @@ Status OperationFiles::write(const FilePlace& place, const RecordRow& row, const
   if (options_.statistics) header.stats = &row.stats;
   header.has_data = elements != nullptr;
   TENSORTAP_ASSIGN_OR_RETURN(const std::string text, make_msit_bin_header(header));
-  // What waits for its reader in a file is written without a look for its like.
+  // Write a value that waits for its reader in a file without looking for an equal file.
   const bool in_memory = elements == nullptr || elements->kept == nullptr || elements->kept->memory.size() == elements->kept->bytes;
   if (!options_.links || !in_memory) return write_file(place, text, elements, written);
   std::span<const std::byte> bytes;

@@ -20,7 +20,7 @@
 
 namespace tensortap::msit {
 
-// Where a file of a tensor stands.
+// The place of a tensor's file.
 struct FilePlace {
   std::string operation;  // its folder, below the root: "msit_dump_T/tensors/0_1/0/1_Linear"
   std::string moment;     // "before" or "after"
@@ -37,19 +37,19 @@ class OperationFiles {
  public:
   explicit OperationFiles(const WriterOptions& options) : options_(options), room_(options.max_bytes), equal_(options.root->path()) {}
 
-  // Writes one tensor: a header, and its elements where `elements` has any; where the options ask for links and a file of the same bytes is
-  // there, a relative link to it. A name that is taken gets the number of a call. Errors:
-  // kUnsupported for a type that the format does not hold, kIo, kExhausted, and what DumpRoom::is_no_room() knows.
+  // Writes one tensor: a header, and its elements where `elements` has any. If the options ask for links and a file with the same bytes
+  // exists, writes a relative link to that file instead. A name that is taken gets the number of a call. Errors: kUnsupported for a type
+  // that the format cannot store, kIo, kExhausted, and those that DumpRoom::is_no_room() recognises.
   Status write(const FilePlace& place, const RecordRow& row, const FilePart* elements, WrittenFile& written);
   // Gives a file that was written a second name: a hard link, or a symbolic one where the options ask for these.
   Status link(const WrittenFile& from, const FilePlace& place);
   // Writes op_param.json into the folder of an operation.
   Status write_parameters(const std::string& operation, std::string_view content);
-  // Writes a file that belongs to no operation into a folder below the root; one that is there stays.
+  // Writes a file that belongs to no operation into a folder below the root; keeps a file that already exists.
   Status write_document(const std::string& below, const std::string& name, std::string_view content);
   // Adds to such a file, or makes it.
   Status append_document(const std::string& below, const std::string& name, std::string_view content);
-  // Writes a file of ours into a folder of the dump; one that is there is replaced.
+  // Writes one of our own files into a folder of the dump; replaces a file that already exists.
   Status write_manifest(std::string_view manifest);
 
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }

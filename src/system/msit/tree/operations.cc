@@ -106,7 +106,7 @@ class OperationReader {
 
   bool several_dumps() const { return places_.begin()->first.dump != places_.rbegin()->first.dump; }
 
-  // As it stands there, so that it can be written again.
+  // The text exactly as the file has it, so that it can be written again.
   std::string parameters_in(const std::string& folder) {
     const std::string path = join_path(folder, kParametersFile);
     auto text = read_file(path, kLargestParameters);

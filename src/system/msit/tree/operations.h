@@ -23,8 +23,8 @@ struct Operations {
   std::vector<OpId> of_lines;              // by line of the tables of statistics
 };
 
-// Reads the op_param.json of each operation where it has one; one that is no JSON object is told of and left out.
-// `lines` are those of the tree's tables.
+// Reads the op_param.json of each operation that has one. Reports and skips a file that is not a JSON object. `lines` are those of the
+// tree's tables.
 Operations read_operations(const Tree& tree, std::span<const StatisticLine> lines, TreeProblems& problems);
 
 }  // namespace tensortap::msit

@@ -14,7 +14,7 @@ namespace tensortap::msit {
 // Functions of the layout's row. A tree may be given at any level: a folder that holds msit_dump_TIME, that one, tensors, DEVICE_PID, a
 // round, an operation.
 Confidence recognise_tree(const std::string& folder);
-// Errors: kNotFound when no file of a dump is there. Everything else that is wrong is in problems().
+// Errors: kNotFound when the folder contains no file of a dump. problems() lists everything else that is wrong.
 Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder);
 
 }  // namespace tensortap::msit

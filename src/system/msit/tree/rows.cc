@@ -24,7 +24,7 @@
 namespace tensortap::msit {
 namespace {
 
-// Whether another file was appended to this one, which somebody who dumps twice to the same place gets.
+// Whether another file was appended to this one, as happens when a user dumps twice to the same place.
 bool was_appended(const File& file, const MsitBinFile& head) {
   std::array<std::byte, 16> next{};
   if (head.left_over < next.size() || !file.read_at(head.object_end, next).ok()) return false;
@@ -175,7 +175,7 @@ class RowMaker {
     }
     row.flags |= kRecordDataLost;
     problems_.add(Skipped::kTensorFile,
-                  concat(path_of(item.file), ": cut short: ", head.bytes_there, " of ", head.data_bytes, " bytes of elements are there"));
+                  concat(path_of(item.file), ": cut short: ", head.bytes_there, " of ", head.data_bytes, " bytes of elements exist"));
     return row;
   }
 

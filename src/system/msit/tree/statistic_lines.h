@@ -24,7 +24,7 @@ struct StatisticLine {
   TensorStats stats;
 };
 
-// The lines of all tables of the tree, in their order. Untrusted input: a line that cannot be read is told with its table and number.
+// The lines of all tables of the tree, in order. Untrusted input: a line that cannot be read is reported with its table and number.
 std::vector<StatisticLine> read_statistic_lines(const Tree& tree, TreeProblems& problems);
 
 }  // namespace tensortap::msit

@@ -27,7 +27,7 @@ bool is_below(std::string_view path, std::string_view above) {
 }  // namespace
 
 std::vector<ExecutionTensor> Tables::side_of(const Execution& execution, bool is_input) const {
-  // A kernel's tensors are told by the files of its operation.
+  // The tensors of a kernel are in the files of its operation.
   const std::string path = execution.is_kernel ? parent_path(execution.path) : execution.path;
   const std::string_view moment = options_.table_before ? kBefore : kAfter;
   const std::string folder = concat(options_.absolute_root, "/", options_.dump, "/", kTensors, "/", execution.process, "/", execution.round,

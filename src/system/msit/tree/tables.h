@@ -25,7 +25,7 @@ struct TableOp {
   std::string_view path;        // below the round
   std::string_view name;        // "LinearOperation_1_0", of a kernel its type alone
   std::string_view parameters;  // JSON text, "" = none
-  std::string_view own_kernel;  // what the operation is called as a kernel where it is its own, "" = it is none
+  std::string_view own_kernel;  // name of the kernel if the operation is its own kernel, "" = it is not
   bool is_kernel = false;
   bool is_leaf = false;  // nothing but kernels is below it
 };

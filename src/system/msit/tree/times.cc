@@ -24,7 +24,7 @@ Status Times::see(OpId id, const TimedOp& op, const RecordRow& event) {
   Status status;
   Round& round = rounds_[event.run];
   if (round.number != event.step || round.process != op.process) {
-    // What was told of other runs does not wait for their next round, which may never come.
+    // Rows of other runs do not wait for their next round, which may never come.
     status = finish();
     round.number = event.step;
     round.process = op.process;
@@ -32,7 +32,7 @@ Status Times::see(OpId id, const TimedOp& op, const RecordRow& event) {
   }
   const auto inside = round.operators.extract(id);
   Spent spent{event.duration_ns, op.is_operator ? event.duration_ns : inside.empty() ? 0 : inside.mapped()};
-  // The clocks of a module and of what is in it were read apart.
+  // A module and the operators inside it were timed separately.
   if (spent.total >= 0 && spent.operators > spent.total) spent.operators = spent.total;
   if (op.parent != kNoOp && spent.operators >= 0) round.operators[op.parent] += spent.operators;
   if ((event.flags & kRecordFailedOp) != 0) return status;

@@ -33,7 +33,7 @@ class Times {
   explicit Times(const WriterOptions& options) : options_(options) {}
 
   [[nodiscard]] bool wanted() const { return options_.times; }
-  // Takes an execution that ended. Rows that can not be written fail with kIo or kExhausted, and go on waiting.
+  // Takes an execution that ended. If rows cannot be written, returns kIo or kExhausted, and the rows stay for the next try.
   Status see(OpId id, const TimedOp& op, const RecordRow& event);
   // Writes the rows of all rounds so far.
   Status finish();

@@ -45,7 +45,7 @@ void Topology::see(OpId id, const RecordRow& row) {
   Call& call = call_of(id);
   const Value value = row.storage == 0 ? Value{0, ++unknown_} : Value{row.storage, row.version};
   if (row.slot_kind == static_cast<uint8_t>(SlotKind::kInput)) {
-    // What an operation read is told before what it changed.
+    // The first record of an input is the value before the operation changed it.
     call.inputs.try_emplace(row.file_slot(), value);
     call.input_types.try_emplace(row.file_slot(), row.desc());
   } else {
@@ -120,7 +120,7 @@ TopologyDocument Topology::layer_of(OpId id) const {
   return document;
 }
 
-// The keys stand in the order in which the real caller's library sorts them.
+// The keys are in the order in which the real caller's library sorts them.
 TopologyDocument Topology::model_of(const std::string& of_class, ModelPhase phase) const {
   std::vector<OpId> own;
   for (const OpId id : roots_) {

@@ -1,4 +1,4 @@
-// What the topology files of msit say: which operations an operation is made of, and which tensors go from one to the other.
+// Builds the topology files of msit: which operations an operation consists of, and which tensors go from one to the other.
 
 #ifndef TENSORTAP_SYSTEM_MSIT_TREE_TOPOLOGY_H_
 #define TENSORTAP_SYSTEM_MSIT_TREE_TOPOLOGY_H_
@@ -34,14 +34,13 @@ struct TopologyDocument {
   std::map<std::string, OperationTypes> types;  // of the tensors of each operation in it, by its name
 };
 
-// Collects what the operations of a round read and made, and describes each root operation and each model once, after the first round in
-// which it ran. Edges come from memory: what an operation reads is what another made when it is the same content of the same block.
+// Collects what the operations of a round read and made. Describes each root operation and each model once, after the first round in which
+// it ran. Edges come from memory: an operation reads another one's output when both are the same content of the same block.
 // Thread-compatible.
 class Topology {
  public:
   void add(OpId id, TopologyOperation operation);
-  // A tensor that an operation read or made; of operations that were not added nothing is kept. Rows without a known block are values of
-  // their own.
+  // A tensor that an operation read or made. Skips operations that were not added. Rows without a known block are distinct values.
   void see(OpId id, const RecordRow& row);
   // The documents of the root operations that ran in this round for the first time.
   std::vector<TopologyDocument> layers();
@@ -51,7 +50,7 @@ class Topology {
   void end_round();
 
  private:
-  // Content of a block, or a number of its own where the block is not known.
+  // The content of a block, or a unique number where the block is not known.
   struct Value {
     uint64_t storage = 0;
     uint64_t version = 0;

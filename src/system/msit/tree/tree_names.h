@@ -41,8 +41,8 @@ struct OperationName {
 };
 std::optional<OperationName> parse_operation_name(std::string_view name);
 
-// "intensor0.bin", "outtensor1.bin", "intensor0_query.bin", and ours for what a name already stands for: "outtensor0_call1.bin". The view
-// leads into `name`.
+// "intensor0.bin", "outtensor1.bin", "intensor0_query.bin", and when such a name is taken, ours: "outtensor0_call1.bin". The view leads
+// into `name`.
 struct TensorName {
   bool is_input = false;
   uint16_t slot = 0;
@@ -52,7 +52,7 @@ struct TensorName {
 std::optional<TensorName> parse_tensor_name(std::string_view name);
 std::string tensor_name(bool is_input, uint32_t slot, uint32_t call);
 
-// What an operation of this type in a tree is.
+// The level of an operation of this type in a tree.
 Level level_of_type(std::string_view type);
 
 }  // namespace tensortap::msit

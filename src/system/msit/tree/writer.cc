@@ -25,17 +25,17 @@
 namespace tensortap::msit {
 namespace {
 
-// Where a value is that ops read: in a file of its own, or kept until the first of them has its turn.
+// Where a value that ops read is stored: in a separate file, or in `kept` until the first of them has its turn.
 struct Value {
   WrittenFile file;
   std::shared_ptr<const KeptBytes> kept;
 };
 
-// Whether the tree has a place for such a record at all.
+// Whether the tree can store such a record at all.
 Status check_place(const RecordRow& row) {
   const auto kind = static_cast<SlotKind>(row.slot_kind);
   if (kind != SlotKind::kInput && kind != SlotKind::kOutput) {
-    return unsupported("msit's tree has no place for slots other than inputs and outputs");
+    return unsupported("msit's tree can store inputs and outputs only");
   }
   const DType dtype = row.desc().dtype;
   if (!msit_bin_holds(dtype)) return unsupported(concat("msit's files have no element type ", dtype_name(dtype)));
@@ -262,9 +262,9 @@ Status Writer::add_value(Op& op, RecordRow& row, const TensorView* data) {
 Status Writer::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) {
   const std::lock_guard lock(mutex_);
   Op* op = ops_.find(row.op);
-  if (op == nullptr) return unsupported("a record of an op that nobody added");
+  if (op == nullptr) return unsupported("a record of an unknown op");
   TENSORTAP_RETURN_IF_ERROR(check_place(row));
-  // Memory that nobody wrote to has no values to keep.
+  // Memory that was never written has no values to keep.
   if ((row.flags & kRecordUnwritten) != 0) return {};
   if (!is_load(row)) {
     inputs_.before(row, [&](const Rows::Input& input) { noted_.note(write_input(input, input.op == row.op ? row.call : 0)); });
@@ -305,7 +305,7 @@ Status Writer::op_ran(OpId id, const RecordRow& event) {
   if (op == nullptr || op->pseudo) return {};
   const std::string& process = op->process.empty() ? options_.process : op->process;
   if (options_.launches && !op->kernel.empty()) noted_.note(write_launch(id, *op, event));
-  // How long kernels ran nobody measures.
+  // The run times of kernels are not measured.
   if (!times_.wanted() || op->is_kernel) return {};
   return times_.see(id, {process, concat(op->type, "_", op->ids), op->parent, !op->kernel.empty()}, event);
 }

@@ -39,11 +39,11 @@ namespace {
 
 constexpr size_t kLongestKernel = 200;
 
-// What sources note for us and is no parameter of the operator.
+// Notes from sources to us, which are not parameters of the operator.
 constexpr std::array kNotes = {kSeesValue,  kIntendedInfinities, kTestsValue, kSeesLoss,  kHostFilled, kOverwrites,
                                kParameters, kForwardOp,          kWatcherOp,  kWatchedOp, kPass};
 
-// The text as it is where nothing has to change: what was read from such a tree is written again byte for byte.
+// Returns the text as it is where nothing has to change: parameters that were read from such a tree are written again byte for byte.
 std::string parameters_of(const OpInfo& op) {
   const bool is_module = op.level == Level::kModule && !op.module.empty();
   const auto is_noted = [&op](std::string_view note) { return op.attributes.find(note) != std::string::npos; };
@@ -73,7 +73,7 @@ std::string process_of(const OpInfo& op) {
 Ops::Ops(const std::string& tree) : roots_(RootNumbers::of_process()), name_(tree), first_root_(roots_.first_free(tree)) {}
 
 void Ops::add(OpId id, const OpInfo& info) {
-  // An op that nobody added takes no number from the others.
+  // An op that was never added takes no number from the others.
   OpInfo gap;
   gap.type = kInputType;
   std::string place_in_tree;

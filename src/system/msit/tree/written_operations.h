@@ -40,7 +40,7 @@ class Ops {
 
   void add(OpId id, const OpInfo& op);
   void decide(OpId id, const OpDecision& decision);
-  // Null when there is no such op.
+  // Null for an unknown op.
   [[nodiscard]] Op* find(OpId id) { return id < ops_.size() && ops_[id].known ? &ops_[id] : nullptr; }
 
  private:

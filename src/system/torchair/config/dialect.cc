@@ -82,7 +82,7 @@ class Reader {
     for (const ConfigKey& key : kKeys) known.emplace_back(key.name);
     for (const auto& [name, unused] : root_.json().items()) {
       if (std::ranges::find(known, name) == known.end()) {
-        return at(name).error(concat("there is no such option.", did_you_mean(name.substr(0, kShown), known)));
+        return at(name).error(concat("unknown option.", did_you_mean(name.substr(0, kShown), known)));
       }
     }
     return {};
@@ -117,7 +117,7 @@ class Reader {
     const auto wrong = std::ranges::find_if_not(text, fits);
     if (wrong != text.end()) {
       return value.error(concat(quote(text.substr(0, kShown)), " holds ", quote(std::string_view(&*wrong, 1)),
-                                ", which TorchAir does not take; names with it can stand in \"scope\""));
+                                ", which TorchAir rejects; write names with it in \"scope\""));
     }
     for (const std::string_view name : split(text, ' ')) {
       if (!name.empty()) add_op(name, value, options_.ops);

@@ -18,10 +18,10 @@ struct FileName {
   int64_t time_us = 0;   // since 1970
 };
 
-// The views lead into `name`. Nothing when it is no such name.
+// The views lead into `name`. Nothing for another name.
 std::optional<FileName> parse_file_name(std::string_view name);
 
-// An operator as torch writes it: library, name and overload of "aten.add.Tensor"; what is missing is "".
+// An operator as torch writes it: library, name and overload of "aten.add.Tensor"; a missing part is "".
 struct Target {
   std::string_view library;
   std::string_view name;

@@ -127,7 +127,7 @@ class RowMaker {
     if (head.short_of) {
       row.flags |= kRecordDataLost;
       problems_.add(Skipped::kTensorFile, concat(path_of(item.file), ": cut short: ", head.file_bytes - head.data_begin, " of ",
-                                                 head.data_bytes, " bytes of elements are there"));
+                                                 head.data_bytes, " bytes of elements exist"));
       return;
     }
     row.flags |= kRecordHasData;
