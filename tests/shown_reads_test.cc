@@ -269,7 +269,7 @@ TEST(ShownReads, ThatAreGoneAreALossOfTheOpsThatAreKept) {
   engine.run({1, 2}, {3, 4}, {5, 6}, TENSORTAP_TENSOR_GONE);
   EXPECT_EQ(engine.report()["lost"], 0);
   engine.run({1, 2}, {3, 4}, {kShownInf, 6}, TENSORTAP_TENSOR_GONE);
-  EXPECT_EQ(toy::lost_for(engine.report(), "the op's input was gone after the op ran"), 1U);
+  EXPECT_EQ(toy::lost_for(engine.report(), "what the op read is gone since it ran"), 1U);
   EXPECT_EQ(engine.dump()->rows().size(), 2U);
 }
 

@@ -149,7 +149,7 @@ def test_what_is_gone_when_the_operator_has_run_is_a_loss(tmp_path: Path) -> Non
     done = watch(tmp_path, GONE)
     assert done.code == 0, done.err
     (loss,) = done.dump.run["losses"]
-    assert (loss["reason"], loss["count"]) == ("the op's input was gone after the op ran", 1)
+    assert (loss["reason"], loss["count"]) == ("what the op read is gone since it ran", 1)
     assert len(done.dump.of_type("neg", OUTPUT)) == 1
 
 

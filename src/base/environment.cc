@@ -3,9 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <string_view>
 
 namespace tensortap {
 namespace {
+
+struct EnvironmentVariable {
+  std::string_view name;
+  std::string_view meaning;  // one sentence
+};
 
 constexpr std::array kVariables = {
     EnvironmentVariable{"TENSORTAP_ONNXRUNTIME",
@@ -85,8 +91,6 @@ constexpr std::array kVariables = {
 };
 
 }  // namespace
-
-std::span<const EnvironmentVariable> environment_variables() { return kVariables; }
 
 std::optional<std::string> environment_value(std::string_view name) {
   const auto row = std::ranges::find(kVariables, name, &EnvironmentVariable::name);

@@ -4,18 +4,10 @@
 #define TENSORTAP_BASE_ENVIRONMENT_H_
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
 namespace tensortap {
-
-struct EnvironmentVariable {
-  std::string_view name;
-  std::string_view meaning;  // one sentence
-};
-
-std::span<const EnvironmentVariable> environment_variables();
 
 // The value of a variable of the table, or nothing when it is unset or empty. Asking for a name that is not in the table is a bug
 // and gives nothing.

@@ -308,8 +308,8 @@ TEST_F(SessionTest, CountsRecordsThatHaveNoPlaceOfTheirOwn) {
   script_.answer = unsupported("two names, one file");
   open();
   run(0, 16);
-  EXPECT_TRUE(session_->flush().ok()) << "the tree has no place, the capture is well";
-  EXPECT_EQ(lost("the layout cannot store it separately"), 1U);
+  EXPECT_TRUE(session_->flush().ok()) << "the tree cannot store it, the capture works";
+  EXPECT_EQ(lost("layout has no place of its own for it"), 1U);
   EXPECT_EQ(report()["problems"], Json::array({"two names, one file"}));
   EXPECT_TRUE(script_.rows.empty());
 }

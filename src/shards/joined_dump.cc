@@ -275,8 +275,6 @@ Status JoinedDump::fill(const ShardRequest& request, const DumpIndex& reference)
 
 }  // namespace
 
-bool tells_shards(const DumpIndex& dump) { return !meshes_of(dump.manifest()).empty(); }
-
 Result<std::unique_ptr<DumpIndex>> join_shards(const std::string& job, const ShardRequest& request, const DumpIndex& reference) {
   const std::vector<std::string> paths = {job};
   TENSORTAP_ASSIGN_OR_RETURN(const std::vector<JobDump> places, find_job_dumps(paths));

@@ -35,9 +35,6 @@ struct ShardRequest {
 // names other dimensions than the tensor has, or whose parts do not fit each other.
 Result<std::unique_ptr<DumpIndex>> join_shards(const std::string& job, const ShardRequest& request, const DumpIndex& reference);
 
-// Whether a dump of a rank records meshes, with which shards can be put together without a file or groups.
-bool tells_shards(const DumpIndex& dump);
-
 }  // namespace tensortap
 
 #endif  // TENSORTAP_SHARDS_JOINED_DUMP_H_

@@ -102,8 +102,6 @@ constexpr const SketchKernelTable* kSketchTables[] = {TENSORTAP_OF_ALL_TARGETS(k
 
 }  // namespace
 
-const SketchKernelTable& scalar_sketch_kernels() { return kScalarSketches; }
-
 const SketchKernelTable& sketch_kernels_in_use() {
   const std::string_view target = stats_target();
   for (const SketchKernelTable* table : kSketchTables) {
