@@ -77,6 +77,7 @@ NB_MODULE(_core, module) {
   module.def("version", [] { return TENSORTAP_VERSION; });
   module.def("dtype_table", dtype_table);
   module.def("record_fields", record_columns);
+  module.def("row_bytes", [] { return sizeof(tensortap::RecordRow); });
   bind_dump(module);
   bind_report(module);
   bind_run(module);

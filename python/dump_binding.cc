@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "bindings.h"
 #include "compare/comparison_json.h"
 #include "compare/dump_comparison.h"
@@ -353,6 +354,12 @@ void bind_dump(nb::module_& module) {
       .def_prop_ro("completeness",
                    [](const PythonDump& dump) { return to_str(to_json_text(completeness_json(dump.index().completeness()))); })
       .def_prop_ro("problems", problems_of)
+      .def_prop_ro("unknown_columns",
+                   [](const PythonDump& dump) {
+                     std::vector<std::string> names = dump.index().unknown_columns();
+                     for (std::string& name : names) name = replace_broken_utf8(name);
+                     return names;
+                   })
       .def_prop_ro("row_count", [](const PythonDump& dump) { return dump.index().rows().size(); })
       .def("rows", &PythonDump::rows)
       .def("ops", all_ops)

@@ -29,7 +29,7 @@ def _row_dtype() -> np.dtype[np.void]:
     fields = _core.record_fields()
     formats = [kind if count == 1 else (kind, (count,)) for _, kind, _, count in fields]
     names = [name for name, _, _, _ in fields]
-    layout: dict[str, Any] = {"names": names, "formats": formats, "offsets": [offset for _, _, offset, _ in fields], "itemsize": 512}
+    layout: dict[str, Any] = {"names": names, "formats": formats, "offsets": [offset for _, _, offset, _ in fields], "itemsize": _core.row_bytes()}
     return cast("np.dtype[np.void]", np.dtype(cast(Any, layout)))
 
 
@@ -99,6 +99,11 @@ class Dump:
     def problems(self) -> list[str]:
         """What was skipped while opening, one sentence each; empty for a whole dump."""
         return self._core.problems
+
+    @property
+    def unknown_columns(self) -> list[str]:
+        """Columns of its records that a later version wrote and this one does not know. Their values stay in the file."""
+        return self._core.unknown_columns
 
     @functools.cached_property
     def parts(self) -> dict[str, dict[str, str]]:

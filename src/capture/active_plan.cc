@@ -24,7 +24,7 @@ StatsOptions stats_options(const CaptureSpec& spec, const WhereExpression* where
   uint32_t wanted = kStatNonFinite | (where != nullptr ? where->needed_stats() : 0);
   if (spec.payload == Payload::kStatistics || spec.payload == Payload::kFull) wanted |= spec.stats == 0 ? kStatFull : spec.stats;
   StatsOptions options;
-  options.wanted = wanted & kStatFull;
+  options.wanted = wanted & kStatAll;
   options.policy = *policy_from_name(spec.non_finite);
   options.sample_limit = spec.sampling.elements;
   return options;

@@ -28,6 +28,12 @@ void add_payload_options(CLI::App& app, CaptureOptions& options) {
   CLI::Option* full = app.add_flag("--full", options.full, "Statistics and tensors")->group(group);
   CLI::Option* describe = app.add_flag("--describe", options.describe, "Only dtype and shape")->group(group);
   const std::vector<CLI::Option*> payloads = {stats, tensors, full, describe};
+  app.add_option("--statistics", options.statistics,
+                 "Only these statistics, such as min,max,mean_abs; all adds mean_abs and subnormal to the usual ones")
+      ->type_name("A,B")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group(group);
   app.add_option("--channels", options.channels,
                  "Also absmax, sum of squares and zeros of each channel along this axis; -1 is the last one")
       ->type_name("AXIS")

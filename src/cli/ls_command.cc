@@ -73,6 +73,8 @@ Result<ExitCode> list(const LsOptions& options, Terminal& terminal) {
   for (const OpenPart& one : parts) all += one.dump->rows().size();
   terminal.note(count_text(selected->size(), all, left_out));
   for (const OpenPart& one : parts) {
+    const std::vector<std::string> unknown = one.dump->unknown_columns();
+    if (!unknown.empty()) terminal.note(fmt::format("a later version wrote columns that this one does not know: {}", join(unknown, ", ")));
     for (const std::string& line : failure_lines(*one.dump, one.part.path)) terminal.note(line);
   }
   return ExitCode::kFine;

@@ -59,6 +59,7 @@ std::vector<std::string> keys_given(const CaptureOptions& options) {
   if (options.slots) keys.emplace_back("slots");
   if (options.where) keys.emplace_back("where");
   if (options.stats || options.tensors || options.full || options.describe) keys.emplace_back("payload");
+  if (!options.statistics.empty()) keys.emplace_back("stats");
   if (options.budget) keys.emplace_back("budget");
   return keys;
 }

@@ -27,6 +27,7 @@
 #include "read/tensor_file.h"
 #include "stats/digest.h"
 #include "stats/stats.h"
+#include "tensor/statistics.h"
 #include "trace/waiting_values.h"
 
 namespace tensortap::cli {
@@ -96,26 +97,16 @@ void print_description(Terminal& terminal, const DumpIndex& dump, size_t index) 
 void print_statistics(Terminal& terminal, const RecordRow& row) {
   const TensorStats& stats = row.stats;
   if (stats.valid == 0) return;
-  std::string text;
-  const auto add = [&](Stat bit, std::string_view name, const std::string& value) {
-    if ((stats.valid & bit) != 0) text += fmt::format("{}{} {}", text.empty() ? "" : "  ", name, value);
-  };
-  add(kStatMin, "min", to_text(stats.min));
-  add(kStatMax, "max", to_text(stats.max));
-  add(kStatMean, "mean", to_text(stats.mean));
-  add(kStatStd, "std", to_text(stats.std));
-  add(kStatL2, "l2", to_text(stats.l2));
-  add(kStatAbsMax, "absmax", to_text(stats.absmax));
-  field(terminal, "statistics", text);
-  text.clear();
-  add(kStatNan, "nan", to_text(stats.nan));
-  add(kStatPosInf, "+inf", to_text(stats.pos_inf));
-  add(kStatNegInf, "-inf", to_text(stats.neg_inf));
-  add(kStatZero, "zero", to_text(stats.zero));
-  add(kStatNegZero, "-0", to_text(stats.neg_zero));
-  add(kStatPositive, "positive", to_text(stats.positive));
-  add(kStatNegative, "negative", to_text(stats.negative));
-  field(terminal, "counts", text);
+  std::string values;
+  std::string counts;
+  for (const Statistic& statistic : kStatisticTable) {
+    if ((stats.valid & statistic.bit) == 0) continue;
+    std::string& text = statistic.is_count() ? counts : values;
+    const std::string number = statistic.is_count() ? to_text(stats.*statistic.count) : to_text(stats.*statistic.number);
+    text += fmt::format("{}{} {}", text.empty() ? "" : "  ", statistic.title, number);
+  }
+  field(terminal, "statistics", values);
+  field(terminal, "counts", counts);
   if ((stats.valid & kStatSampled) != 0)
     field(terminal, "sampled", fmt::format("{} of {} elements were looked at", stats.count, row.numel));
 }

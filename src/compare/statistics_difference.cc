@@ -10,25 +10,6 @@
 namespace tensortap {
 namespace {
 
-constexpr size_t kValueStatistics = 6;  // min to absmax; the others are counts
-
-// In the order of kComparedStatistics.
-std::array<double, kComparedStatistics.size()> numbers_of(const TensorStats& stats) {
-  return {stats.min,
-          stats.max,
-          stats.mean,
-          stats.std,
-          stats.l2,
-          stats.absmax,
-          static_cast<double>(stats.nan),
-          static_cast<double>(stats.pos_inf),
-          static_cast<double>(stats.neg_inf),
-          static_cast<double>(stats.zero),
-          static_cast<double>(stats.neg_zero),
-          static_cast<double>(stats.positive),
-          static_cast<double>(stats.negative)};
-}
-
 StatisticDifference difference_of(double a, double b) {
   StatisticDifference found{true, a, b, 0, 0};
   if (a == b || (std::isnan(a) && std::isnan(b))) return found;
@@ -47,16 +28,14 @@ DigestAnswer compare_digests(const RecordRow& a, const RecordRow& b) {
 
 StatisticsDifference compare_statistics(const RecordRow& a, const RecordRow& b) {
   StatisticsDifference result;
-  const auto numbers_a = numbers_of(a.stats);
-  const auto numbers_b = numbers_of(b.stats);
   const uint32_t both = a.stats.valid & b.stats.valid;
-  for (size_t i = 0; i < kComparedStatistics.size(); ++i) {
-    const Stat bit = kComparedStatistics[i].bit;
-    if ((both & bit) == 0) continue;
+  for (size_t i = 0; i < kStatisticTable.size(); ++i) {
+    const Statistic& statistic = kStatisticTable[i];
+    if ((both & statistic.bit) == 0) continue;
     result.any_known = true;
-    result.values[i] = difference_of(numbers_a[i], numbers_b[i]);
-    if (i < kValueStatistics) result.max_relative = std::max(result.max_relative, result.values[i].relative);
-    if ((bit & kStatNonFinite) != 0 && result.values[i].difference != 0) result.nonfinite_differs = true;
+    result.values[i] = difference_of(statistic.value(a.stats), statistic.value(b.stats));
+    if (!statistic.is_count()) result.max_relative = std::max(result.max_relative, result.values[i].relative);
+    if ((statistic.bit & kStatNonFinite) != 0 && result.values[i].difference != 0) result.nonfinite_differs = true;
   }
   result.digest = compare_digests(a, b);
   result.any_known = result.any_known || result.digest != DigestAnswer::kUnknown;

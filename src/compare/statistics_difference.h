@@ -6,33 +6,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
-#include "tensor/tensor_stats.h"
+#include "tensor/statistics.h"
 #include "trace/record_row.h"
 
 namespace tensortap {
-
-// The statistics that are compared, in the order of StatisticsDifference::values.
-struct ComparedStatistic {
-  std::string_view name;
-  Stat bit;
-};
-inline constexpr std::array<ComparedStatistic, 13> kComparedStatistics = {{
-    {"min", kStatMin},
-    {"max", kStatMax},
-    {"mean", kStatMean},
-    {"std", kStatStd},
-    {"l2", kStatL2},
-    {"absmax", kStatAbsMax},
-    {"nan", kStatNan},
-    {"pos_inf", kStatPosInf},
-    {"neg_inf", kStatNegInf},
-    {"zero", kStatZero},
-    {"neg_zero", kStatNegZero},
-    {"positive", kStatPositive},
-    {"negative", kStatNegative},
-}};
 
 struct StatisticDifference {
   bool known = false;  // both records have it
@@ -49,10 +27,10 @@ enum class DigestAnswer : uint8_t {
 };
 
 struct StatisticsDifference {
-  std::array<StatisticDifference, kComparedStatistics.size()> values;
+  std::array<StatisticDifference, kStatisticTable.size()> values;  // in the order of kStatisticTable
   DigestAnswer digest = DigestAnswer::kUnknown;
   bool any_known = false;          // some statistic, or the digest
-  double max_relative = 0;         // of the statistics of values: min to absmax
+  double max_relative = 0;         // of the statistics that are no counts
   bool nonfinite_differs = false;  // the counts of NaN, +Inf or -Inf do
   bool sampled = false;            // one side's are of a sample
 };

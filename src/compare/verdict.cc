@@ -9,9 +9,6 @@ namespace {
 
 constexpr double kNoiseFactor = 3;
 
-// Those of values, not of counts.
-constexpr uint32_t kOfValues = kStatMin | kStatMax | kStatMean | kStatStd | kStatL2 | kStatAbsMax;
-
 bool is_noise(double relative, const VerdictBasis& basis) { return !std::isnan(basis.floor) && relative <= kNoiseFactor * basis.floor; }
 
 }  // namespace
@@ -32,18 +29,18 @@ Verdict verdict_of(const Difference& difference, const VerdictBasis& basis) {
 
 StatisticsGap largest_gap(const StatisticsDifference& difference) {
   double scale = 0;
-  for (size_t i = 0; i < kComparedStatistics.size(); ++i) {
-    const bool of_one_value = (kComparedStatistics[i].bit & kOfValues & ~kStatL2) != 0;
+  for (size_t i = 0; i < kStatisticTable.size(); ++i) {
+    const bool of_one_value = !kStatisticTable[i].is_count() && kStatisticTable[i].merge != StatisticMerge::kNorm;
     const StatisticDifference& one = difference.values[i];
     if (one.known && of_one_value && std::isfinite(one.b)) scale = std::max(scale, std::abs(one.b));
   }
   StatisticsGap gap;
-  for (size_t i = 0; i < kComparedStatistics.size(); ++i) {
+  for (size_t i = 0; i < kStatisticTable.size(); ++i) {
     const StatisticDifference& one = difference.values[i];
-    if (!one.known || (kComparedStatistics[i].bit & kOfValues) == 0 || one.difference == 0) continue;
-    double relative = kComparedStatistics[i].bit == kStatL2 ? one.relative : std::abs(one.difference) / scale;
+    if (!one.known || kStatisticTable[i].is_count() || one.difference == 0) continue;
+    double relative = kStatisticTable[i].merge == StatisticMerge::kNorm ? one.relative : std::abs(one.difference) / scale;
     if (!std::isfinite(relative)) relative = std::numeric_limits<double>::infinity();
-    if (relative > gap.largest) gap = {relative, kComparedStatistics[i].name};
+    if (relative > gap.largest) gap = {relative, kStatisticTable[i].name};
   }
   return gap;
 }

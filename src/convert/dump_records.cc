@@ -208,7 +208,7 @@ Status copy_dump(const DumpIndex& dump, const std::string& source, const Layout&
   spec.layout = layout.name;
   spec.payload = payload_of(dump);
   // Other trees keep few statistics, some with few digits, or none: what keeps all gets them from the values.
-  const bool measures = layout.keeps.stats == kStatFull && layout.keeps.digits == 0 && dump.layout() != layout.name;
+  const bool measures = layout.keeps.stats == kStatAll && layout.keeps.digits == 0 && dump.layout() != layout.name;
   if (measures && spec.payload == Payload::kTensor) spec.payload = Payload::kFull;
   // A layout that keeps the moments of its records gets those that it wrote.
   if (dump.layout() == layout.name) spec.moment = MomentChoice::kBoth;

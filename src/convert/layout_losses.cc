@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "plan/spec_keys.h"
 #include "registry/registry.h"
+#include "tensor/statistics.h"
 
 namespace tensortap {
 namespace {
@@ -25,8 +26,8 @@ std::string listed(const std::vector<std::string>& words, size_t most = SIZE_MAX
 
 std::vector<std::string> statistic_words(uint32_t bits) {
   std::vector<std::string> words;
-  for (size_t bit = 0; bit < stat_names().size(); ++bit) {
-    if ((bits >> bit & 1U) != 0 && (kStatFull >> bit & 1U) != 0) words.emplace_back(stat_names()[bit]);
+  for (const Statistic& statistic : kStatisticTable) {
+    if ((bits & statistic.bit) != 0) words.emplace_back(statistic.name);
   }
   return words;
 }
@@ -117,8 +118,8 @@ std::vector<Loss> losses_of(const DumpIndex& dump, const Layout& to) {
   std::vector<Loss> losses;
   if (dump.layout() == to.name) return losses;
   const Found found = look_at(dump);
-  const uint32_t missing = found.statistics & kStatFull & ~to.keeps.stats;
-  if (missing != 0 || (to.keeps.digits > 0 && (found.statistics & kStatFull) != 0)) losses.push_back(statistics_loss(missing, to.keeps));
+  const uint32_t missing = found.statistics & kStatAll & ~to.keeps.stats;
+  if (missing != 0 || (to.keeps.digits > 0 && (found.statistics & kStatAll) != 0)) losses.push_back(statistics_loss(missing, to.keeps));
   for (const auto& [dtype, records] : found.dtypes) {
     if (!holds_dtype(to.keeps, dtype)) losses.push_back({"types", std::string(dtype_name(dtype)), records, false});
   }

@@ -12,6 +12,7 @@
 #include "query/record_lookup.h"
 #include "read/print_tensor.h"
 #include "tensor/dtype.h"
+#include "tensor/statistics.h"
 
 namespace tensortap {
 namespace {
@@ -72,15 +73,12 @@ bool has_data(const RecordRow& row) { return (row.flags & kRecordHasData) != 0; 
 bool same_double(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 Verdict compare_statistics(const TensorStats& a, const TensorStats& b) {
-  const uint32_t both = a.valid & b.valid & kStatFull;
+  const uint32_t both = a.valid & b.valid & kStatAll;
   if (both == 0) return Verdict::kUnknown;
-  const auto differs = [both](uint32_t bit, double x, double y) { return (both & bit) != 0 && !same_double(x, y); };
-  const auto counts_differ = [both](uint32_t bit, uint64_t x, uint64_t y) { return (both & bit) != 0 && x != y; };
-  const bool different = differs(kStatMin, a.min, b.min) || differs(kStatMax, a.max, b.max) || differs(kStatMean, a.mean, b.mean) ||
-                         differs(kStatStd, a.std, b.std) || differs(kStatL2, a.l2, b.l2) || differs(kStatAbsMax, a.absmax, b.absmax) ||
-                         counts_differ(kStatNan, a.nan, b.nan) || counts_differ(kStatPosInf, a.pos_inf, b.pos_inf) ||
-                         counts_differ(kStatNegInf, a.neg_inf, b.neg_inf) || counts_differ(kStatZero, a.zero, b.zero) ||
-                         counts_differ(kStatPositive, a.positive, b.positive) || counts_differ(kStatNegative, a.negative, b.negative);
+  const bool different = std::ranges::any_of(kStatisticTable, [&](const Statistic& one) {
+    if ((both & one.bit) == 0) return false;
+    return one.is_count() ? a.*one.count != b.*one.count : !same_double(a.*one.number, b.*one.number);
+  });
   return different ? Verdict::kDifferent : Verdict::kProbablyEqual;
 }
 

@@ -45,6 +45,17 @@ std::vector<uint64_t> numbers_of(std::span<const std::byte> bytes) {
   return numbers;
 }
 
+// Where the memory of a tensor begins in its frame.
+constexpr size_t tensor_bytes(bool is_narrow) { return sizeof(CrashTensor) - (is_narrow ? sizeof(RecordRow) - kNarrowRowBytes : 0); }
+
+bool read_tensor(std::span<const std::byte> bytes, bool is_narrow, CrashTensor& tensor) {
+  if (!is_narrow) return read_at(bytes, 0, tensor);
+  if (bytes.size() < tensor_bytes(true)) return false;
+  tensor.row = row_of_narrow(bytes.data());
+  std::memcpy(&tensor.strides, bytes.data() + kNarrowRowBytes, sizeof(CrashTensor) - offsetof(CrashTensor, strides));
+  return true;
+}
+
 // Whether all elements of the tensor lie in the bytes that follow it.
 bool is_inside(const CrashTensor& tensor, uint64_t available) {
   const TensorDesc desc = tensor.row.desc();
@@ -140,7 +151,9 @@ bool CrashFile::take(uint32_t kind, std::span<const std::byte> bytes) {
     case CrashFrameKind::kOp:
       return take_op(bytes);
     case CrashFrameKind::kTensor:
-      return take_tensor(bytes);
+      return take_tensor(bytes, false);
+    case CrashFrameKind::kNarrowTensor:
+      return take_tensor(bytes, true);
     case CrashFrameKind::kRegisters:
       registers_ = numbers_of(bytes);
       return true;
@@ -221,9 +234,10 @@ std::vector<const CrashFile::Op*> CrashFile::known_ops() const {
   return known;
 }
 
-bool CrashFile::take_tensor(std::span<const std::byte> bytes) {
+bool CrashFile::take_tensor(std::span<const std::byte> bytes, bool is_narrow) {
   CrashTensor tensor;
-  if (!read_at(bytes, 0, tensor)) return false;
+  if (!read_tensor(bytes, is_narrow, tensor)) return false;
+  const std::span<const std::byte> memory = bytes.subspan(tensor_bytes(is_narrow));
   RecordRow row = tensor.row;
   row.flags &= static_cast<uint8_t>(~(kRecordHasData | kRecordDataLost | kRecordRaw));
   row.data_offset = row.data_bytes = row.member = row.histogram = row.data_header = row.sketch = 0;
@@ -231,21 +245,22 @@ bool CrashFile::take_tensor(std::span<const std::byte> bytes) {
   const TensorDesc desc = row.desc();
   row.set_desc(desc);
   row.set_strides({desc, nullptr, tensor.strided == 0 ? nullptr : tensor.strides});
-  const bool has_data = tensor.bytes > 0 && is_inside(tensor, bytes.size() - sizeof(tensor));
+  const bool has_data = tensor.bytes > 0 && is_inside(tensor, memory.size());
   row.flags |= has_data ? kRecordHasData : kRecordDataLost;
   row.committed = 1;
   rows_.push_back(row);
-  tensors_.push_back(has_data ? bytes : std::span<const std::byte>());
+  tensors_.push_back({has_data ? bytes : std::span<const std::byte>(), is_narrow});
   return true;
 }
 
 Result<RecordData> CrashFile::data(size_t row) const {
-  if (row >= rows_.size() || tensors_[row].empty())
+  if (row >= rows_.size() || tensors_[row].bytes.empty())
     return not_found("the memory of this tensor could not be read when the program crashed");
+  const auto& [bytes, is_narrow] = tensors_[row];
   CrashTensor tensor;
-  if (!read_at(tensors_[row], 0, tensor)) return corrupt("crash file changed while it was read");
+  if (!read_tensor(bytes, is_narrow, tensor)) return corrupt("crash file changed while it was read");
   const RecordRow& record = rows_[row];
-  TensorView view{record.desc(), tensors_[row].data() + sizeof(tensor) + tensor.first, tensor.strided == 0 ? nullptr : tensor.strides};
+  TensorView view{record.desc(), bytes.data() + tensor_bytes(is_narrow) + tensor.first, tensor.strided == 0 ? nullptr : tensor.strides};
   const std::shared_ptr<std::byte[]> packed(new (std::nothrow) std::byte[std::max<uint64_t>(record.bytes, 1)]);
   if (packed == nullptr) return exhausted("no memory for a tensor of a crash file");
   copy_packed(view, packed.get());

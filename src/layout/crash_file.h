@@ -74,12 +74,17 @@ class CrashFile {
   [[nodiscard]] Json to_json() const;
 
  private:
+  struct TensorFrame {
+    std::span<const std::byte> bytes;
+    bool is_narrow = false;  // CrashFrameKind::kNarrowTensor
+  };
+
   CrashFile() = default;
   Status parse();
   bool take(uint32_t kind, std::span<const std::byte> bytes);
   bool take_op(std::span<const std::byte> bytes);
   bool take_session(std::span<const std::byte> bytes);
-  bool take_tensor(std::span<const std::byte> bytes);
+  bool take_tensor(std::span<const std::byte> bytes, bool is_narrow);
   [[nodiscard]] std::string place_of(uint64_t address) const;
   [[nodiscard]] Json stack_json() const;
 
@@ -96,7 +101,7 @@ class CrashFile {
   std::string session_;
   int64_t time_us_ = 0;
   std::vector<RecordRow> rows_;
-  std::vector<std::span<const std::byte>> tensors_;  // by row: the whole frame
+  std::vector<TensorFrame> tensors_;  // by row
   std::vector<uint64_t> registers_;
   std::vector<uint64_t> stack_;
   std::string_view maps_;

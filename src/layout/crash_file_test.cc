@@ -46,6 +46,13 @@ std::string tensor_frame(const CrashTensor& tensor, const std::string& memory) {
   return content + memory;
 }
 
+// As versions of rows of kNarrowRowBytes wrote it.
+std::string narrow_tensor_frame(const CrashTensor& tensor, const std::string& memory) {
+  std::string content = tensor_frame(tensor, memory);
+  content.erase(sizeof(RecordRow) - sizeof(RecordRow::spare), sizeof(RecordRow::spare));
+  return content.erase(kNarrowBytesBeforeData, offsetof(RecordRow, data_offset) - kNarrowBytesBeforeData);
+}
+
 // Three floats, every second one of five, from the last to the first.
 CrashTensor strided() {
   CrashTensor tensor;
@@ -157,6 +164,25 @@ TEST_F(CrashFileTest, RegistersAndStackMayBeEmpty) {
   ASSERT_TRUE(crash.ok()) << crash.status().message();
   EXPECT_TRUE((*crash)->to_json()["registers"].is_null());
   EXPECT_TRUE((*crash)->to_json()["stack"].is_null());
+}
+
+TEST_F(CrashFileTest, ReadsTensorsOfEarlierVersions) {
+  std::string text;
+  put(text, CrashHeader{});
+  CrashTensor tensor = strided();
+  tensor.row.storage = 77;
+  tensor.row.value_flags = kValueOwnName;
+  const std::string frame = narrow_tensor_frame(tensor, floats({0, 1, 2, 3, 4}));
+  ASSERT_EQ(frame.size(), 792U + 20);
+  put_frame(text, CrashFrameKind::kNarrowTensor, frame);
+  const auto crash = read(text);
+  ASSERT_EQ((*crash)->rows().size(), 1U);
+  EXPECT_EQ((*crash)->rows()[0].storage, 77U);
+  EXPECT_EQ((*crash)->rows()[0].value_flags, kValueOwnName);
+  const Result<RecordData> data = (*crash)->data(0);
+  ASSERT_TRUE(data.ok());
+  const auto* values = static_cast<const float*>(data->view.data);
+  EXPECT_EQ(std::vector<float>(values, values + 3), (std::vector<float>{4, 2, 0}));
 }
 
 TEST_F(CrashFileTest, TensorsThatReachBeyondTheirMemoryHaveNoData) {

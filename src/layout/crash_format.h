@@ -30,7 +30,8 @@ struct CrashHeader {
 };
 static_assert(sizeof(CrashHeader) == 48);
 
-enum class CrashFrameKind : uint32_t { kOp = 1, kTensor = 2, kRegisters = 3, kStack = 4, kMaps = 5, kSession = 6 };
+// kNarrowTensor: as earlier versions write a tensor, a CrashTensor whose row has kNarrowRowBytes.
+enum class CrashFrameKind : uint32_t { kOp = 1, kNarrowTensor = 2, kRegisters = 3, kStack = 4, kMaps = 5, kSession = 6, kTensor = 7 };
 
 // Stands before each frame, whose `bytes` bytes follow, filled up to a multiple of 8.
 struct CrashFrame {
@@ -88,7 +89,7 @@ struct CrashTensor {
   uint32_t strided = 0;            // 1: by `strides`; 0: contiguous
   uint32_t reserved = 0;
 };
-static_assert(sizeof(CrashTensor) == 792);
+static_assert(sizeof(CrashTensor) == 856);
 
 }  // namespace tensortap
 

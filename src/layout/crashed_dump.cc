@@ -46,6 +46,7 @@ class CrashedDump : public DumpIndex {
   std::string_view layout() const override { return dump_->layout(); }
   std::string_view model() const override { return dump_->model(); }
   std::span<const RecordRow> rows() const override { return rows_; }
+  [[nodiscard]] std::vector<std::string> unknown_columns() const override { return dump_->unknown_columns(); }
   std::span<const OpInfo> ops() const override { return ops_; }
   std::string manifest() const override { return manifest_; }
   std::string_view attribute_bytes() const override { return dump_->attribute_bytes(); }

@@ -231,10 +231,10 @@ struct Keeps {
   // Whether a tensor of this type keeps its data; null: of every type except strings. Other types are rejected, or come back as a wider
   // type.
   bool (*dtype)(DType dtype) = nullptr;
-  bool empty_tensors = true;   // tensors without elements
-  bool scalars = true;         // tensors without dimensions as such; false: as vectors of one element
-  uint32_t stats = kStatFull;  // Stat bits of the statistics that its options keep if nothing is said
-  int digits = 0;              // of statistics that are no counts, 0 = all
+  bool empty_tensors = true;  // tensors without elements
+  bool scalars = true;        // tensors without dimensions as such; false: as vectors of one element
+  uint32_t stats = kStatAll;  // Stat bits of the statistics that its options keep if nothing is said
+  int digits = 0;             // of statistics that are no counts, 0 = all
   bool histogram = true;
   bool sketches = false;
   bool names = true;    // of ops, whatever characters they have

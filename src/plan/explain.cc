@@ -9,7 +9,7 @@
 #include "plan/capture_plan.h"
 #include "plan/selector_set.h"
 #include "plan/spec_keys.h"
-#include "tensor/tensor_stats.h"
+#include "tensor/statistics.h"
 
 namespace tensortap {
 namespace {
@@ -97,11 +97,11 @@ void say_what(const CaptureSpec& spec, std::vector<std::string>& lines) {
 }
 
 std::string statistics_text(const CaptureSpec& spec) {
-  if (spec.stats == 0 || (spec.stats & kStatFull) == kStatFull) return "all statistics (min, max, mean, std, L2, absmax and eight counts)";
   std::vector<std::string> names;
-  for (size_t bit = 0; bit < stat_names().size(); ++bit) {
-    if ((spec.stats >> bit & 1U) != 0) names.emplace_back(stat_names()[bit]);
+  for (const Statistic& statistic : kStatisticTable) {
+    if ((spec.stats & statistic.bit) != 0) names.emplace_back(statistic.name);
   }
+  if (spec.stats == 0 || spec.stats == kStatFull) return "the usual statistics (min, max, mean, std, L2, absmax and seven counts)";
   return "the statistics " + join(names, ", ");
 }
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "plan/name_pattern.h"
 #include "plan/spec_keys.h"
+#include "plan/spec_reader.h"
 #include "plan/where.h"
 #include "tensor/tensor.h"
 #include "tensor/tensor_sketch.h"
@@ -125,6 +126,22 @@ Status read_payload(const CaptureOptions& options, CaptureSpec& spec) {
   return {};
 }
 
+Status read_statistics(const CaptureOptions& options, CaptureSpec& spec) {
+  std::vector<std::string> names;
+  TENSORTAP_RETURN_IF_ERROR(split_list("--statistics", options.statistics, names));
+  if (!names.empty()) spec.stats = 0;
+  for (const std::string& name : names) {
+    if (stat_from_name(name, spec.stats)) continue;
+    const std::vector<std::string> known(stat_names().begin(), stat_names().end());
+    return wrong("--statistics", concat(quote(name), " is no statistic.", did_you_mean(name, known), " Take from ",
+                                        choices_text(stat_names()), ", or \"minimal\" or \"all\""));
+  }
+  if (!names.empty() && (spec.payload == Payload::kTensor || spec.payload == Payload::kDescription)) {
+    return wrong("--statistics", "needs --stats or --full: nothing is computed otherwise");
+  }
+  return {};
+}
+
 Status read_sketch(const CaptureOptions& options, CaptureSpec& spec) {
   if (options.channels) {
     int64_t axis = 0;
@@ -226,6 +243,7 @@ Result<CaptureSpec> spec_from_options(const CaptureOptions& options) {
   TENSORTAP_RETURN_IF_ERROR(read_levels(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_where(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_payload(options, spec));
+  TENSORTAP_RETURN_IF_ERROR(read_statistics(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_sketch(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_budget(options, spec));
   TENSORTAP_RETURN_IF_ERROR(read_limits(options, spec));

@@ -24,6 +24,7 @@ struct CaptureOptions {
   std::optional<std::string> where;
   std::optional<std::string> channels;  // --channels AXIS
   std::optional<std::string> blocks;    // --blocks 16|32|128
+  std::vector<std::string> statistics;  // --statistics A,B
   bool stats = false;
   bool tensors = false;
   bool full = false;

@@ -10,9 +10,9 @@
 #include "plan/name_pattern.h"
 #include "plan/spec_keys.h"
 #include "plan/where.h"
+#include "tensor/statistics.h"
 #include "tensor/tensor.h"
 #include "tensor/tensor_sketch.h"
-#include "tensor/tensor_stats.h"
 
 namespace tensortap::spec_values {
 namespace {
@@ -209,8 +209,8 @@ Status read_layout_options(const SpecValue& value, CaptureSpec& spec) {
 
 Json stats_to_json(const CaptureSpec& spec) {
   Json names = Json::array();
-  for (size_t bit = 0; bit < stat_names().size(); ++bit) {
-    if ((spec.stats >> bit & 1U) != 0) names.push_back(std::string(stat_names()[bit]));
+  for (const Statistic& statistic : kStatisticTable) {
+    if ((spec.stats & statistic.bit) != 0) names.push_back(std::string(statistic.name));
   }
   return names;
 }

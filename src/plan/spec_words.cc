@@ -1,16 +1,20 @@
 // The words that configs and messages use for the enumerators of a CaptureSpec.
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
 #include "plan/spec_keys.h"
-#include "tensor/tensor_stats.h"
+#include "tensor/statistics.h"
 
 namespace tensortap {
 namespace {
 
-constexpr std::array<std::string_view, 13> kStats = {"min",     "max",     "mean", "std",      "l2",       "absmax",  "nan",
-                                                     "pos_inf", "neg_inf", "zero", "neg_zero", "positive", "negative"};
+constexpr auto kStatNames = [] {
+  std::array<std::string_view, kStatisticTable.size()> names;
+  std::ranges::transform(kStatisticTable, names.begin(), &Statistic::name);
+  return names;
+}();
 
 template <class Names>
 std::string_view name_of(const Names& names, size_t index) {
@@ -27,23 +31,21 @@ std::string_view exception_detail_name(ExceptionDetail detail) { return name_of(
 std::string_view full_policy_name(FullPolicy policy) { return name_of(kFullPolicyWords, static_cast<size_t>(policy)); }
 std::string_view access_name(Access access) { return name_of(kAccessWords, static_cast<size_t>(access)); }
 std::string_view selector_kind_name(OpSelector::Kind kind) { return name_of(kSelectorWords, static_cast<size_t>(kind)); }
-std::span<const std::string_view> stat_names() { return kStats; }
+std::span<const std::string_view> stat_names() { return kStatNames; }
 
 bool stat_from_name(std::string_view name, uint32_t& stats) {
   if (name == "all") {
-    stats |= kStatFull;
+    stats |= kStatAll;
     return true;
   }
   if (name == "minimal") {
     stats |= kStatMinimal;
     return true;
   }
-  for (size_t bit = 0; bit < kStats.size(); ++bit) {
-    if (kStats[bit] != name) continue;
-    stats |= 1U << bit;
-    return true;
-  }
-  return false;
+  const Statistic* statistic = find_statistic(name);
+  if (statistic == nullptr) return false;
+  stats |= statistic->bit;
+  return true;
 }
 
 std::string selector_text(const OpSelector& selector) {

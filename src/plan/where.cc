@@ -20,44 +20,11 @@ bool in_scope(WhereScope scope, const RecordRow& row) {
   return row.slot_kind == static_cast<uint8_t>(kind);
 }
 
-double stat_value(const TensorStats& stats, WhereField field) {
-  switch (field) {
-    case WhereField::kMin:
-      return stats.min;
-    case WhereField::kMax:
-      return stats.max;
-    case WhereField::kMean:
-      return stats.mean;
-    case WhereField::kStd:
-      return stats.std;
-    case WhereField::kL2:
-      return stats.l2;
-    case WhereField::kAbsMax:
-      return stats.absmax;
-    case WhereField::kNan:
-      return static_cast<double>(stats.nan);
-    case WhereField::kPosInf:
-      return static_cast<double>(stats.pos_inf);
-    case WhereField::kNegInf:
-      return static_cast<double>(stats.neg_inf);
-    case WhereField::kZero:
-      return static_cast<double>(stats.zero);
-    case WhereField::kNegZero:
-      return static_cast<double>(stats.neg_zero);
-    case WhereField::kPositive:
-      return static_cast<double>(stats.positive);
-    case WhereField::kNegative:
-      return static_cast<double>(stats.negative);
-    default:
-      return 0;
-  }
-}
-
 StackValue field_value(const RecordRow& row, WhereField field, WhereScope scope) {
   if (!in_scope(scope, row)) return {0, false};
   const uint32_t needed = stats_of(field);
   const bool measured = (row.stats.valid & needed) == needed;
-  if (field < WhereField::kInf) return {stat_value(row.stats, field), measured};
+  if (const Statistic* statistic = statistic_of(field)) return {statistic->value(row.stats), measured};
   const double infinities = static_cast<double>(row.stats.pos_inf) + static_cast<double>(row.stats.neg_inf);
   switch (field) {
     case WhereField::kInf:

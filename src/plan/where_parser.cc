@@ -147,7 +147,10 @@ class Parser {
   }
 
   static bool is_count_of_infinities(const Operand& operand) { return operand.only_field == WhereField::kInf; }
-  static bool is_value(const Operand& operand) { return operand.only_field && *operand.only_field <= WhereField::kAbsMax; }
+  static bool is_value(const Operand& operand) {
+    const Statistic* statistic = operand.only_field ? statistic_of(*operand.only_field) : nullptr;
+    return statistic != nullptr && !statistic->is_count();
+  }
 
   Status compare_numbers(const Operand& left, const Operand& right, WhereCode code) {
     TENSORTAP_RETURN_IF_ERROR(require_number(left));

@@ -37,21 +37,10 @@ enum class WhereCode : uint8_t {
 };
 
 // The first thirteen are the bits of Stat, in order.
+// Below kInf: the number of a row of kStatisticTable.
 enum class WhereField : uint8_t {
-  kMin,
-  kMax,
-  kMean,
-  kStd,
-  kL2,
-  kAbsMax,
-  kNan,
-  kPosInf,
-  kNegInf,
-  kZero,
-  kNegZero,
-  kPositive,
-  kNegative,
-  kInf,
+  kFirstStatistic = 0,
+  kInf = 64,
   kNonFinite,
   kNumel,
   kBytes,
@@ -72,7 +61,7 @@ enum class WhereScope : uint8_t { kAny, kOutputs, kInputs };
 
 struct WhereInstruction {
   WhereCode code = WhereCode::kNumber;
-  WhereField field = WhereField::kMin;
+  WhereField field = WhereField::kFirstStatistic;
   WhereScope scope = WhereScope::kAny;
   bool negated = false;  // of kText
   uint32_t index = 0;    // jump target, or number of the literal

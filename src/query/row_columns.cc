@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "tensor/digest_text.h"
+#include "tensor/statistics.h"
 
 namespace tensortap {
 namespace {
@@ -25,10 +27,6 @@ RowValue field(const DumpIndex& dump, size_t row) {
   return number_value(dump.rows()[row].*Member);
 }
 template <auto Member>
-RowValue statistic(const DumpIndex& dump, size_t row) {
-  return number_value(dump.rows()[row].stats.*Member);
-}
-template <auto Member>
 RowValue op_text(const DumpIndex& dump, size_t row) {
   return op_of(dump, dump.rows()[row]).*Member;
 }
@@ -37,15 +35,30 @@ bool has_flag(const RecordRow& row) {
   return (row.flags & flag) != 0;
 }
 
-// Exact for integer types, unless the record has no elements.
-template <auto Member, auto Exact>
-RowValue extreme(const DumpIndex& dump, size_t row) {
-  const RecordRow& record = dump.rows()[row];
+// The extremes of integer types are exact, unless the record has no elements.
+RowValue exact_or(const RecordRow& record, int64_t exact, double number) {
   const DTypeKind kind = dtype_info(record.desc().dtype).kind;
-  if (record.stats.count == 0) return record.stats.*Member;
-  if (kind == DTypeKind::kSigned) return record.stats.*Exact;
-  if (kind == DTypeKind::kUnsigned) return static_cast<uint64_t>(record.stats.*Exact);
-  return record.stats.*Member;
+  if (record.stats.count > 0 && kind == DTypeKind::kSigned) return exact;
+  if (record.stats.count > 0 && kind == DTypeKind::kUnsigned) return static_cast<uint64_t>(exact);
+  return number;
+}
+
+template <size_t Number>
+RowValue statistic_value(const DumpIndex& dump, size_t row) {
+  constexpr Statistic kStatistic = kStatisticTable[Number];
+  const RecordRow& record = dump.rows()[row];
+  if constexpr (kStatistic.is_count()) {
+    return number_value(record.stats.*kStatistic.count);
+  } else if constexpr (kStatistic.exact != nullptr) {
+    return exact_or(record, record.stats.*kStatistic.exact, record.stats.*kStatistic.number);
+  } else {
+    return record.stats.*kStatistic.number;
+  }
+}
+
+template <size_t Number>
+bool has_statistic(const RecordRow& row) {
+  return (row.stats.valid & kStatisticTable[Number].bit) != 0;
 }
 
 RowValue text_or_nothing(std::string text) {
@@ -106,7 +119,7 @@ constexpr uint8_t kSortedInJson = kColumnSorts | kColumnInJson;
 constexpr uint8_t kOnlySorts = kColumnSorts;
 constexpr uint8_t kJsonIfSet = kColumnInJson | kColumnIfSet;
 
-constexpr std::array kColumns = {
+constexpr std::array kFirstColumns = {
     RowColumn{"row", kNumber, kColumnListed | kColumnInJson, 0, row_number},
     RowColumn{"step", kNumber, kSortedInJson, 0, field<&RecordRow::step>},
     RowColumn{"call", kNumber, kSortedInJson, 0, field<&RecordRow::call>},
@@ -124,19 +137,21 @@ constexpr std::array kColumns = {
     RowColumn{"bytes", kNumber, kOnlySorts, 0, field<&RecordRow::bytes>},
     RowColumn{"duration", kNumber, kOnlySorts, 0, field<&RecordRow::duration_ns>},
     RowColumn{"sequence", kNumber, kOnlySorts, 0, field<&RecordRow::sequence>},
-    RowColumn{"min", kNumber, kSortedInJson, kStatMin, extreme<&TensorStats::min, &TensorStats::min_integer>},
-    RowColumn{"max", kNumber, kSortedInJson, kStatMax, extreme<&TensorStats::max, &TensorStats::max_integer>},
-    RowColumn{"mean", kNumber, kSortedInJson, kStatMean, statistic<&TensorStats::mean>},
-    RowColumn{"std", kNumber, kSortedInJson, kStatStd, statistic<&TensorStats::std>},
-    RowColumn{"l2", kNumber, kSortedInJson, kStatL2, statistic<&TensorStats::l2>},
-    RowColumn{"absmax", kNumber, kSortedInJson, kStatAbsMax, statistic<&TensorStats::absmax>},
-    RowColumn{"nan", kNumber, kSortedInJson, kStatNan, statistic<&TensorStats::nan>},
-    RowColumn{"pos_inf", kNumber, kSortedInJson, kStatPosInf, statistic<&TensorStats::pos_inf>},
-    RowColumn{"neg_inf", kNumber, kSortedInJson, kStatNegInf, statistic<&TensorStats::neg_inf>},
-    RowColumn{"zero", kNumber, kSortedInJson, kStatZero, statistic<&TensorStats::zero>},
-    RowColumn{"neg_zero", kNumber, kOnlySorts, kStatNegZero, statistic<&TensorStats::neg_zero>},
-    RowColumn{"positive", kNumber, kOnlySorts, kStatPositive, statistic<&TensorStats::positive>},
-    RowColumn{"negative", kNumber, kOnlySorts, kStatNegative, statistic<&TensorStats::negative>},
+};
+
+constexpr uint8_t uses_of(const Statistic& statistic) {
+  if (statistic.json == StatisticInJson::kNever) return kOnlySorts;
+  return statistic.json == StatisticInJson::kAlways ? kSortedInJson : kSortedInJson | kColumnIfSet;
+}
+
+template <size_t... Numbers>
+constexpr auto statistic_columns(std::index_sequence<Numbers...> /*numbers*/) {
+  return std::array{RowColumn{kStatisticTable[Numbers].name, kNumber, uses_of(kStatisticTable[Numbers]), kStatisticTable[Numbers].bit,
+                              statistic_value<Numbers>, has_statistic<Numbers>}...};
+}
+constexpr auto kStatisticColumns = statistic_columns(std::make_index_sequence<kStatisticTable.size()>());
+
+constexpr std::array kLastColumns = {
     RowColumn{"range", kNumber, kOnlySorts, kStatMin | kStatMax, range_value},
     RowColumn{"nonfinite", kNumber, kOnlySorts, kStatNonFinite, nonfinite_value},
     RowColumn{"inf", kNumber, kColumnListed, 0, infinities},
@@ -149,6 +164,14 @@ constexpr std::array kColumns = {
     RowColumn{"module", kText, kColumnListed, 0, op_text<&OpInfo::module>},
     RowColumn{"source", kText, kColumnListed | kColumnInJson, 0, source_text},
 };
+
+constexpr auto kColumns = [] {
+  std::array<RowColumn, kFirstColumns.size() + kStatisticColumns.size() + kLastColumns.size()> columns{};
+  auto* end = std::ranges::copy(kFirstColumns, columns.begin()).out;
+  end = std::ranges::copy(kStatisticColumns, end).out;
+  std::ranges::copy(kLastColumns, end);
+  return columns;
+}();
 
 }  // namespace
 

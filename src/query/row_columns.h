@@ -31,11 +31,11 @@ enum ColumnUse : uint8_t {
 // One row of the table.
 struct RowColumn {
   std::string_view name;
-  ColumnKind kind;
-  uint8_t uses;    // ColumnUse bits
-  uint32_t stats;  // Stat bits that a record needs to have a value; 0 = always there, or decided by `value`
+  ColumnKind kind = ColumnKind::kNumber;
+  uint8_t uses = 0;    // ColumnUse bits
+  uint32_t stats = 0;  // Stat bits that a record needs to have a value; 0 = always there, or decided by `value`
   // `row` is a valid row number. Asked only when the record has the bits of `stats`.
-  RowValue (*value)(const DumpIndex& dump, size_t row);
+  RowValue (*value)(const DumpIndex& dump, size_t row) = nullptr;
   bool (*is_set)(const RecordRow& row) = nullptr;
 };
 

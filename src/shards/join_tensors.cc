@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "tensor/number_formats.h"
+#include "tensor/statistics.h"
 
 namespace tensortap {
 namespace {
@@ -133,40 +134,53 @@ Result<WholeTensor> join_tensors(std::span<const WholeTensor> parts, const Shard
   return cut.way == ShardWay::kSum ? sum_of(parts, shape) : put_together(parts, cut, shape);
 }
 
+namespace {
+
+// Of the parts with elements. `finite` elements and `mean` are those of the whole.
+double merged(const Statistic& statistic, std::span<const TensorStats> parts, double finite, double mean) {
+  double extreme = std::nan("");
+  double sum = 0;
+  for (const TensorStats& part : parts) {
+    if (part.count == 0) continue;
+    const double value = part.*statistic.number;
+    const double weight = finite_in(part);
+    const double away = part.mean - mean;
+    if (statistic.merge == StatisticMerge::kSmallest) extreme = std::fmin(extreme, value);
+    if (statistic.merge == StatisticMerge::kLargest) extreme = std::fmax(extreme, value);
+    if (statistic.merge == StatisticMerge::kNorm) sum += value * value;
+    if (statistic.merge == StatisticMerge::kMean && weight > 0) sum += value * weight;
+    if (statistic.merge == StatisticMerge::kDeviation && weight > 0) sum += weight * (value * value + away * away);
+  }
+  if (statistic.merge == StatisticMerge::kNorm) return std::sqrt(sum);
+  if (statistic.merge == StatisticMerge::kSmallest || statistic.merge == StatisticMerge::kLargest) return extreme;
+  if (finite == 0) return std::nan("");
+  return statistic.merge == StatisticMerge::kMean ? sum / finite : std::sqrt(sum / finite);
+}
+
+}  // namespace
+
 TensorStats joined_stats(std::span<const TensorStats> parts, const ShardCut& cut) {
   TensorStats whole;
   if (cut.way == ShardWay::kSum || parts.empty()) return whole;
-  whole.valid = kStatFull;
-  for (const TensorStats& part : parts) {
-    if ((part.valid & kStatSampled) != 0) return {};
-    if (part.count > 0) whole.valid &= part.valid;
-  }
-  whole.valid &= kStatFull;
-  double sum = 0;
-  double squares = 0;
+  whole.valid = kStatAll;
   double finite = 0;
   for (const TensorStats& part : parts) {
+    if ((part.valid & kStatSampled) != 0) return {};
     if (part.count == 0) continue;
-    whole.min = std::fmin(whole.min, part.min);
-    whole.max = std::fmax(whole.max, part.max);
-    whole.absmax = std::fmax(whole.absmax, part.absmax);
-    for (uint64_t TensorStats::*field : {&TensorStats::nan, &TensorStats::pos_inf, &TensorStats::neg_inf, &TensorStats::zero,
-                                         &TensorStats::neg_zero, &TensorStats::positive, &TensorStats::negative, &TensorStats::count}) {
-      whole.*field += part.*field;
+    whole.valid &= part.valid;
+    whole.count += part.count;
+    finite += finite_in(part);
+  }
+  whole.valid &= kStatAll;
+  for (const Statistic& statistic : kStatisticTable) {
+    if (!statistic.is_count()) {
+      whole.*statistic.number = merged(statistic, parts, finite, whole.mean);
+      continue;
     }
-    const auto count = finite_in(part);
-    finite += count;
-    if (count > 0) sum += part.mean * count;
-    squares += part.l2 * part.l2;
+    for (const TensorStats& part : parts) {
+      if (part.count > 0) whole.*statistic.count += part.*statistic.count;
+    }
   }
-  whole.mean = finite > 0 ? sum / finite : std::nan("");
-  whole.l2 = std::sqrt(squares);
-  double variance = 0;
-  for (const TensorStats& part : parts) {
-    const double away = part.mean - whole.mean;
-    if (finite_in(part) > 0) variance += finite_in(part) * (part.std * part.std + away * away);
-  }
-  whole.std = finite > 0 ? std::sqrt(variance / finite) : std::nan("");
   return whole;
 }
 

@@ -16,6 +16,7 @@
 #include "stats/careful_blocks-inl.h"
 #include "stats/float_blocks-inl.h"
 #include "stats/half_blocks-inl.h"
+#include "stats/magnitude_blocks-inl.h"
 #include "stats/nonfinite_blocks-inl.h"
 #include "stats/sign_counts-inl.h"
 #include "stats/small_integer_blocks-inl.h"
@@ -30,29 +31,31 @@ struct KernelRow {
   DType dtype;
   BlockKernel fast;
   BlockKernel careful;
+  MagnitudeKernel magnitudes;
 };
 
 inline constexpr KernelRow kRows[] = {
-    {DType::kBool, byte_block<uint8_t, true>, byte_block<uint8_t, true>},
-    {DType::kInt8, byte_block<int8_t, false>, byte_block<int8_t, false>},
-    {DType::kUInt8, byte_block<uint8_t, false>, byte_block<uint8_t, false>},
-    {DType::kInt16, short_block<int16_t>, short_block<int16_t>},
-    {DType::kUInt16, short_block<uint16_t>, short_block<uint16_t>},
-    {DType::kInt32, word_block<int32_t>, word_block<int32_t>},
-    {DType::kUInt32, word_block<uint32_t>, word_block<uint32_t>},
-    {DType::kInt64, wide_block<int64_t>, wide_block<int64_t>},
-    {DType::kUInt64, wide_block<uint64_t>, wide_block<uint64_t>},
-    {DType::kFloat64, wide_block<double>, careful_double_block},
-    {DType::kFloat32, float_block<Float32Loader>, careful_float_block<Float32Loader>},
-    {DType::kFloat16, half_block<Float16Loader>, careful_float_block<Float16Loader>},
-    {DType::kBFloat16, half_block<BFloat16Loader>, careful_float_block<BFloat16Loader>},
+    {DType::kBool, byte_block<uint8_t, true>, byte_block<uint8_t, true>, integer_magnitudes<uint8_t, true>},
+    {DType::kInt8, byte_block<int8_t, false>, byte_block<int8_t, false>, integer_magnitudes<int8_t>},
+    {DType::kUInt8, byte_block<uint8_t, false>, byte_block<uint8_t, false>, integer_magnitudes<uint8_t>},
+    {DType::kInt16, short_block<int16_t>, short_block<int16_t>, integer_magnitudes<int16_t>},
+    {DType::kUInt16, short_block<uint16_t>, short_block<uint16_t>, integer_magnitudes<uint16_t>},
+    {DType::kInt32, word_block<int32_t>, word_block<int32_t>, integer_magnitudes<int32_t>},
+    {DType::kUInt32, word_block<uint32_t>, word_block<uint32_t>, integer_magnitudes<uint32_t>},
+    {DType::kInt64, wide_block<int64_t>, wide_block<int64_t>, integer_magnitudes<int64_t>},
+    {DType::kUInt64, wide_block<uint64_t>, wide_block<uint64_t>, integer_magnitudes<uint64_t>},
+    {DType::kFloat64, wide_block<double>, careful_double_block, double_magnitudes},
+    {DType::kFloat32, float_block<Float32Loader>, careful_float_block<Float32Loader>, float_magnitudes<Float32Loader>},
+    {DType::kFloat16, half_block<Float16Loader>, careful_float_block<Float16Loader>, float_magnitudes<Float16Loader>},
+    {DType::kBFloat16, half_block<BFloat16Loader>, careful_float_block<BFloat16Loader>, float_magnitudes<BFloat16Loader>},
 };
 
 constexpr KernelTable make_table() {
-  KernelTable table{TENSORTAP_TARGET_NAME, {}, {}, nonfinite_kernels<VectorNonFinite>()};
+  KernelTable table{TENSORTAP_TARGET_NAME, {}, {}, {}, nonfinite_kernels<VectorNonFinite>()};
   for (const KernelRow& row : kRows) {
     table.fast[static_cast<size_t>(row.dtype)] = row.fast;
     table.careful[static_cast<size_t>(row.dtype)] = row.careful;
+    table.magnitudes[static_cast<size_t>(row.dtype)] = row.magnitudes;
   }
   return table;
 }

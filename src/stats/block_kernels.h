@@ -44,6 +44,15 @@ struct BlockSums {
 // `data` may have any alignment; `count` is at most kBlockElements. Adds nothing to `sums` but sets all of it.
 using BlockKernel = void (*)(const void* data, uint64_t count, const BlockRequest& request, BlockSums& sums);
 
+// Of the finite elements of a block, whatever the shift.
+struct Magnitudes {
+  double sum = 0;          // of |x|; not finite where double cannot hold it
+  uint64_t subnormal = 0;  // in the type of the elements
+};
+
+// As BlockKernel.
+using MagnitudeKernel = void (*)(const void* data, uint64_t count, Magnitudes& found);
+
 struct KernelTable {
   std::string_view name;
   // By dtype; null where the statistics come from counting bytes (8-bit floats, packed types) or from moduli (complex).
@@ -53,6 +62,7 @@ struct KernelTable {
   // integers.
   std::array<BlockKernel, kDTypeCount> fast{};
   std::array<BlockKernel, kDTypeCount> careful{};
+  std::array<MagnitudeKernel, kDTypeCount> magnitudes{};
   std::array<NonFiniteKernel, kDTypeCount> nonfinite = nonfinite_kernels<ScalarNonFinite>();
 };
 

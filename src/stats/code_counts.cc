@@ -57,6 +57,7 @@ void CodeCounts::fold() {
 StatsState CodeCounts::state() {
   fold();
   StatsState state;
+  const double smallest_normal = float_limits(dtype_).smallest_normal;
   std::array<uint8_t, 256> values_of;
   std::array<double, 256> values;
   std::array<double, 256> weights;
@@ -80,6 +81,8 @@ StatsState CodeCounts::state() {
     state.min = std::min(state.min, value);
     state.max = std::max(state.max, value);
     state.sum += value * static_cast<double>(times);
+    state.magnitudes += std::abs(value) * static_cast<double>(times);
+    if (value != 0 && std::abs(value) < smallest_normal) state.subnormal += times;
     state.squares += value * value * static_cast<double>(times);
     if (value == 0) state.zero += times;
     if (value == 0 && std::signbit(value)) state.neg_zero += times;

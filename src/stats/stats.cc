@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "stats/block_plan.h"
 #include "stats/code_counts.h"
@@ -42,9 +43,12 @@ struct Job {
     is_floating = is_complex || info.kind == DTypeKind::kFloat;
     has_float_lanes = info.kind == DTypeKind::kFloat && info.bits <= 32;
     needs_counts = (options.wanted & kNeedsCounts) != 0;
+    needs_magnitudes = (options.wanted & (kStatMeanAbs | kStatSubnormal)) != 0;
+    smallest_normal = float_limits(info.dtype).smallest_normal;
     const auto row = static_cast<size_t>(is_complex ? DType::kFloat64 : info.dtype);
     fast = kernels.fast[row];
     careful = kernels.careful[row];
+    magnitudes = kernels.magnitudes[row];
   }
 
   const TensorView& view;
@@ -53,12 +57,15 @@ struct Job {
   SketchBuilder* sketch;  // null when none is wanted
   BlockKernel fast;
   BlockKernel careful;
+  MagnitudeKernel magnitudes;
+  double smallest_normal;
   bool is_contiguous;
   bool is_complex;
   bool is_unsigned;
   bool is_floating;
   bool has_float_lanes;
   bool needs_counts;
+  bool needs_magnitudes;
 };
 
 // Calls visit(packed elements, count, flat index of the first) for a block: once when the elements are contiguous, else for pieces.
@@ -139,8 +146,31 @@ class BlockReducer {
     const uint64_t nonfinite = sums.nan + sums.pos_inf + sums.neg_inf;
     if (nonfinite > 0 && state_.first_nonfinite < 0) find_nonfinite(data, count, begin);
     add_block(sums, shift_, job_.is_unsigned, state_);
+    if (job_.needs_magnitudes) add_magnitudes(data, count);
     if (nonfinite > 0 || sums.finite == 0) return {};
     return {std::max(std::abs(sums.min), std::abs(sums.max)), !job_.needs_counts || sums.zero > 0};
+  }
+
+  void add_magnitudes(const void* data, uint64_t count) {
+    Magnitudes found;
+    if (job_.is_complex) {
+      found = magnitudes_of({static_cast<const double*>(data), count});
+    } else {
+      job_.magnitudes(data, count, found);
+    }
+    state_.magnitudes += found.sum;
+    state_.subnormal += found.subnormal;
+    if (!std::isfinite(state_.magnitudes)) state_.out_of_range = true;
+  }
+
+  // Of moduli: what is subnormal depends on the type of the parts.
+  [[nodiscard]] Magnitudes magnitudes_of(std::span<const double> moduli) const {
+    Magnitudes found;
+    for (const double modulus : moduli) {
+      if (std::isfinite(modulus)) found.sum += modulus;
+      found.subnormal += modulus > 0 && modulus < job_.smallest_normal ? 1 : 0;
+    }
+    return found;
   }
 
   [[nodiscard]] BlockSums measure(const void* data, uint64_t count) {
@@ -289,7 +319,7 @@ TensorStats compute_stats(const TensorView& view, const StatsOptions& options) {
     state.first_nonfinite = first_nonfinite_in_order(in_order, 0, in_order.plan.blocks());
   }
   if (state.out_of_range) return compute_stats_reference(view, options);
-  const uint32_t valid = (options.wanted & kStatFull) | (job.plan.sampled() ? kStatSampled : 0U);
+  const uint32_t valid = (options.wanted & kStatAll) | (job.plan.sampled() ? kStatSampled : 0U);
   return finish(state, valid, options.policy);
 }
 

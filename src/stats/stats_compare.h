@@ -35,6 +35,7 @@ inline std::string difference(DType dtype, const TensorStats& expected, const Te
   exact(kStatNegZero, "neg_zero", expected.neg_zero, actual.neg_zero);
   exact(kStatPositive, "positive", expected.positive, actual.positive);
   exact(kStatNegative, "negative", expected.negative, actual.negative);
+  exact(kStatSubnormal, "subnormal", expected.subnormal, actual.subnormal);
   exact(0, "min_integer", static_cast<uint64_t>(expected.min_integer), static_cast<uint64_t>(actual.min_integer));
   exact(0, "max_integer", static_cast<uint64_t>(expected.max_integer), static_cast<uint64_t>(actual.max_integer));
   exact(0, "first_nonfinite", static_cast<uint64_t>(expected.first_nonfinite), static_cast<uint64_t>(actual.first_nonfinite));
@@ -51,6 +52,8 @@ inline std::string difference(DType dtype, const TensorStats& expected, const Te
   const double smallest = 0x1p-1074;
   check(kStatMean, near_number(expected.mean, actual.mean, scale * (has_float_lanes ? 0x1p-17 : 0x1p-38) + smallest), "mean", expected.mean,
         actual.mean);
+  check(kStatMeanAbs, near_number(expected.mean_abs, actual.mean_abs, scale * 0x1p-38 + smallest), "mean_abs", expected.mean_abs,
+        actual.mean_abs);
   check(kStatL2, near_number(expected.l2, actual.l2, expected.l2 * (has_float_lanes ? 0x1p-17 : 0x1p-38) + smallest), "l2", expected.l2,
         actual.l2);
   check(kStatStd, near_number(expected.std, actual.std, expected.std * (has_float_lanes ? 0x1p-15 : 0x1p-28) + scale * 0x1p-45 + smallest),

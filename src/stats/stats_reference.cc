@@ -40,7 +40,7 @@ void for_each_element(const TensorView& view, const BlockPlan& plan, const Visit
   }
 }
 
-void count_element(uint64_t index, double value, TensorStats& stats) {
+void count_element(uint64_t index, double value, double smallest_normal, TensorStats& stats) {
   ++stats.count;
   stats.nan += std::isnan(value) ? 1 : 0;
   stats.pos_inf += std::isinf(value) && value > 0 ? 1 : 0;
@@ -49,6 +49,7 @@ void count_element(uint64_t index, double value, TensorStats& stats) {
   stats.neg_zero += value == 0 && std::signbit(value) ? 1 : 0;
   stats.positive += value > 0 ? 1 : 0;
   stats.negative += value < 0 ? 1 : 0;
+  stats.subnormal += value != 0 && std::abs(value) < smallest_normal ? 1 : 0;
   if (!std::isfinite(value) && stats.first_nonfinite < 0) stats.first_nonfinite = static_cast<int64_t>(index);
 }
 
@@ -62,6 +63,7 @@ struct Sums {
   uint64_t count = 0;
   long double sum = 0;
   long double squares = 0;
+  long double magnitudes = 0;
   bool has_nan = false;
 };
 
@@ -77,6 +79,7 @@ void add_value(double value, Sums& sums, TensorStats& stats) {
   if (first || std::abs(value) > stats.absmax) stats.absmax = std::abs(value);
   sums.sum += value;
   sums.squares += static_cast<long double>(value) * value;
+  sums.magnitudes += std::abs(value);
 }
 
 void add_integer(int64_t value, bool is_first, bool is_unsigned, TensorStats& stats) {
@@ -93,12 +96,13 @@ TensorStats compute_stats_reference(const TensorView& view, const StatsOptions& 
   const auto numel = view.desc.shape.numel();
   if (info.bits == 0 || !numel || (view.data == nullptr && *numel > 0)) return stats;
   const BlockPlan plan(*numel, options.sample_limit);
-  stats.valid = (options.wanted & kStatFull) | (plan.sampled() ? kStatSampled : 0U);
+  stats.valid = (options.wanted & kStatAll) | (plan.sampled() ? kStatSampled : 0U);
   const bool is_integer = info.kind == DTypeKind::kBool || info.kind == DTypeKind::kSigned || info.kind == DTypeKind::kUnsigned;
+  const double smallest_normal = float_limits(info.dtype).smallest_normal;
   Sums sums;
   for_each_element(view, plan, [&](uint64_t index, double value, int64_t integer) {
     if (is_integer) add_integer(integer, stats.count == 0, info.kind != DTypeKind::kSigned, stats);
-    count_element(index, value, stats);
+    count_element(index, value, smallest_normal, stats);
     if (enters(value, options.policy)) add_value(value, sums, stats);
   });
   if (sums.has_nan || sums.count == 0) {
@@ -116,6 +120,7 @@ TensorStats compute_stats_reference(const TensorView& view, const StatsOptions& 
   stats.mean = static_cast<double>(mean);
   stats.std = static_cast<double>(std::sqrt(deviations / static_cast<long double>(sums.count)));
   stats.l2 = static_cast<double>(std::sqrt(sums.squares));
+  stats.mean_abs = static_cast<double>(sums.magnitudes / static_cast<long double>(sums.count));
   return stats;
 }
 

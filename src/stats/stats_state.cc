@@ -77,6 +77,8 @@ void merge(const StatsState& other, bool is_unsigned, StatsState& state) {
   state.zero += other.zero;
   state.neg_zero += other.neg_zero;
   state.negative += other.negative;
+  state.magnitudes += other.magnitudes;
+  state.subnormal += other.subnormal;
   if (state.first_nonfinite < 0) state.first_nonfinite = other.first_nonfinite;
   state.out_of_range |= other.out_of_range;
 }
@@ -92,6 +94,7 @@ TensorStats finish(const StatsState& state, uint32_t valid, NonFinitePolicy poli
   stats.neg_zero = state.neg_zero;
   stats.negative = state.negative + state.neg_inf;
   stats.positive = state.finite - state.zero - state.negative + state.pos_inf;
+  stats.subnormal = state.subnormal;
   stats.min_integer = state.min_integer;
   stats.max_integer = state.max_integer;
   stats.first_nonfinite = state.first_nonfinite;
@@ -107,6 +110,7 @@ TensorStats finish(const StatsState& state, uint32_t valid, NonFinitePolicy poli
     stats.std = std::sqrt(state.deviations / finite);
     stats.l2 = std::sqrt(state.squares);
     stats.absmax = std::max(std::abs(state.min), std::abs(state.max));
+    stats.mean_abs = state.magnitudes / finite;
     return stats;
   }
   if (state.finite == 0) {
@@ -119,6 +123,7 @@ TensorStats finish(const StatsState& state, uint32_t valid, NonFinitePolicy poli
   stats.mean = both ? kNan : (state.pos_inf > 0 ? kInfinity : -kInfinity);
   stats.l2 = kInfinity;
   stats.absmax = kInfinity;
+  stats.mean_abs = kInfinity;
   return stats;
 }
 

@@ -26,7 +26,9 @@ struct StatsState {
   uint64_t neg_inf = 0;
   uint64_t zero = 0;
   uint64_t neg_zero = 0;
-  uint64_t negative = 0;  // finite ones
+  uint64_t negative = 0;   // finite ones
+  double magnitudes = 0;   // sum of those of the finite elements, where asked for
+  uint64_t subnormal = 0;  // where asked for
   int64_t first_nonfinite = -1;
   // Some square left the range of double: only the reference can compute the sums.
   bool out_of_range = false;

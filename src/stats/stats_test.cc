@@ -66,7 +66,7 @@ void expect_equals_reference(const TensorView& view, const StatsOptions& options
 
 void expect_equals_reference(const TensorView& view) {
   for (const auto policy : {NonFinitePolicy::kSkipNan, NonFinitePolicy::kPropagate, NonFinitePolicy::kSkipNonFinite}) {
-    for (const uint32_t wanted : {kStatFull, kStatMinimal}) {
+    for (const uint32_t wanted : {kStatAll, kStatFull, kStatMinimal}) {
       SCOPED_TRACE(concat("policy ", static_cast<int>(policy), " wanted ", wanted, " shape ", view.desc.shape.to_text()));
       expect_equals_reference(view, {.wanted = wanted, .policy = policy, .sample_limit = 0, .parallel_for = {}});
     }
@@ -458,7 +458,7 @@ RC_GTEST_PROP(StatsProperty, EveryTargetEqualsTheReferenceOnFloats, ()) {
   const auto values = arbitrary_floats(*rc::gen::element<size_t>(1, 5, 63, 64, 257, 5000, 16384, 40000));
   StatsOptions options;
   options.policy = *rc::gen::element(NonFinitePolicy::kSkipNan, NonFinitePolicy::kPropagate, NonFinitePolicy::kSkipNonFinite);
-  options.wanted = *rc::gen::element(kStatFull, kStatMinimal);
+  options.wanted = *rc::gen::element(kStatAll, kStatFull, kStatMinimal);
   const TensorStats expected = compute_stats_reference(view_of(values), options);
   for (const std::string_view target : stats_targets()) {
     RC_ASSERT(set_stats_target(target));
@@ -475,7 +475,7 @@ RC_GTEST_PROP(StatsProperty, EveryTargetEqualsTheReferenceOnAnyBytes, ()) {
   fill_random_bits(*rc::gen::arbitrary<uint64_t>(), buffer.data(), *packed_bytes(dtype, size));
   StatsOptions options;
   options.policy = *rc::gen::element(NonFinitePolicy::kSkipNan, NonFinitePolicy::kPropagate, NonFinitePolicy::kSkipNonFinite);
-  options.wanted = *rc::gen::inRange<uint32_t>(0, kStatFull + 1);
+  options.wanted = *rc::gen::inRange<uint32_t>(0, (kStatAll << 1));
   const TensorView view{{dtype, Shape{static_cast<int64_t>(size)}}, buffer.data(), nullptr};
   const TensorStats expected = compute_stats_reference(view, options);
   for (const std::string_view target : stats_targets()) {

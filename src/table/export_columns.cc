@@ -8,6 +8,7 @@
 #include "table/column_makers.h"
 #include "table/record_columns.h"
 #include "tensor/digest_text.h"
+#include "tensor/statistics.h"
 
 namespace tensortap {
 namespace {
@@ -30,18 +31,15 @@ RecordColumn optional_column(std::string name, const Value& value_of, const Has&
           }};
 }
 
-template <auto Member>
-RecordColumn number_statistic(std::string name, uint32_t bit) {
+RecordColumn statistic_column(const Statistic& statistic) {
+  const auto measured = [bit = statistic.bit](const RecordRow& row) { return (row.stats.valid & bit) != 0; };
+  const std::string name(statistic.name);
+  if (statistic.is_count()) {
+    return optional_column<uint64_t, ColumnType::kUInt64>(
+        name, [count = statistic.count](const RecordRow& row) { return row.stats.*count; }, measured);
+  }
   return optional_column<double, ColumnType::kDouble>(
-      std::move(name), [](const RecordRow& row) { return row.stats.*Member; },
-      [bit](const RecordRow& row) { return (row.stats.valid & bit) != 0; });
-}
-
-template <auto Member>
-RecordColumn count_statistic(std::string name, uint32_t bit) {
-  return optional_column<uint64_t, ColumnType::kUInt64>(
-      std::move(name), [](const RecordRow& row) { return row.stats.*Member; },
-      [bit](const RecordRow& row) { return (row.stats.valid & bit) != 0; });
+      name, [number = statistic.number](const RecordRow& row) { return row.stats.*number; }, measured);
 }
 
 template <auto Member>
@@ -123,19 +121,7 @@ void add_op_columns(std::span<const uint32_t> job_ops, std::vector<RecordColumn>
 }
 
 void add_statistics(std::vector<RecordColumn>& columns) {
-  columns.push_back(number_statistic<&TensorStats::min>("min", kStatMin));
-  columns.push_back(number_statistic<&TensorStats::max>("max", kStatMax));
-  columns.push_back(number_statistic<&TensorStats::mean>("mean", kStatMean));
-  columns.push_back(number_statistic<&TensorStats::std>("std", kStatStd));
-  columns.push_back(number_statistic<&TensorStats::l2>("l2", kStatL2));
-  columns.push_back(number_statistic<&TensorStats::absmax>("absmax", kStatAbsMax));
-  columns.push_back(count_statistic<&TensorStats::nan>("nan", kStatNan));
-  columns.push_back(count_statistic<&TensorStats::pos_inf>("pos_inf", kStatPosInf));
-  columns.push_back(count_statistic<&TensorStats::neg_inf>("neg_inf", kStatNegInf));
-  columns.push_back(count_statistic<&TensorStats::zero>("zero", kStatZero));
-  columns.push_back(count_statistic<&TensorStats::neg_zero>("neg_zero", kStatNegZero));
-  columns.push_back(count_statistic<&TensorStats::positive>("positive", kStatPositive));
-  columns.push_back(count_statistic<&TensorStats::negative>("negative", kStatNegative));
+  for (const Statistic& statistic : kStatisticTable) columns.push_back(statistic_column(statistic));
   columns.push_back(plain_column<uint64_t, ColumnType::kUInt64>("count", [](const RecordRow& row) { return row.stats.count; }));
   columns.push_back(plain_column<uint8_t, ColumnType::kFlag>(
       "sampled", [](const RecordRow& row) { return static_cast<uint8_t>((row.stats.valid & kStatSampled) != 0 ? 1 : 0); }));

@@ -14,9 +14,9 @@ namespace tensortap {
 namespace {
 
 // Fields of records.npy that are not separate values, or that other columns contain.
-constexpr std::array<std::string_view, 18> kNotShown = {
-    "op",          "shape",    "dims_count", "digest",    "digest_kind", "strides",     "strided",     "element_order", "sketch",
-    "value_flags", "reserved", "valid",      "committed", "data_header", "min_integer", "max_integer", "slot_kind",     "slot_index"};
+constexpr std::array<std::string_view, 19> kNotShown = {
+    "op",       "shape", "dims_count", "digest",      "digest_kind", "strides",     "strided",   "element_order", "sketch", "value_flags",
+    "reserved", "valid", "committed",  "data_header", "min_integer", "max_integer", "slot_kind", "slot_index",    "spare"};
 
 template <class T>
 constexpr ColumnType type_of() {

@@ -24,11 +24,14 @@ enum Stat : uint32_t {
   kStatPositive = 1U << 11,
   kStatNegative = 1U << 12,
   kStatHistogram = 1U << 13,  // in a separate file, not in TensorStats
-  kStatSampled = 1U << 30,    // computed from `count` of the elements, spread evenly
+  kStatMeanAbs = 1U << 14,
+  kStatSubnormal = 1U << 15,
+  kStatSampled = 1U << 30,  // computed from `count` of the elements, spread evenly
 };
 inline constexpr uint32_t kStatNonFinite = kStatNan | kStatPosInf | kStatNegInf;
 inline constexpr uint32_t kStatMinimal = kStatMin | kStatMax | kStatMean | kStatL2 | kStatNonFinite;
-inline constexpr uint32_t kStatFull = (1U << 13) - 1;
+inline constexpr uint32_t kStatFull = (1U << 13) - 1;  // what is computed if nothing is said
+inline constexpr uint32_t kStatAll = kStatFull | kStatMeanAbs | kStatSubnormal;
 
 // 8-byte aligned, no padding: part of the file format of records.npy (docs/layouts/tap.md).
 struct TensorStats {
@@ -51,8 +54,10 @@ struct TensorStats {
   int64_t first_nonfinite = -1;  // flat index of the first NaN or Inf, -1 = none
   uint32_t valid = 0;            // Stat bits
   uint32_t reserved = 0;
+  double mean_abs = std::numeric_limits<double>::quiet_NaN();  // of |x|
+  uint64_t subnormal = 0;                                      // in the tensor's own type
 };
-static_assert(sizeof(TensorStats) == 144);
+static_assert(sizeof(TensorStats) == 160);
 
 }  // namespace tensortap
 

@@ -45,6 +45,8 @@ class DumpIndex {
   virtual std::string manifest() const = 0;
   // What was skipped while opening (damaged rows, foreign files), one sentence each. Empty for a whole dump.
   virtual std::span<const std::string> problems() const = 0;
+  // Columns of its records that a later version wrote and this one does not know. Their values stay in the file.
+  [[nodiscard]] virtual std::vector<std::string> unknown_columns() const { return {}; }
   // Whether the dump holds all that its capture wrote. Unknown where nothing tells.
   [[nodiscard]] virtual Completeness completeness() const { return {}; }
   // Serialised values of attributes, to which OpInfo::attributes refer as {"ref": [offset, size]} (docs/layouts/tap.md); borrowed, empty

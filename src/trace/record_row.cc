@@ -57,6 +57,8 @@ constexpr RecordField kFields[] = {
     TENSORTAP_STAT_COLUMN(first_nonfinite, "<i8"),
     TENSORTAP_STAT_COLUMN(valid, "<u4"),
     TENSORTAP_STAT_COLUMN(reserved, "<u4"),
+    TENSORTAP_STAT_COLUMN(mean_abs, "<f8"),
+    TENSORTAP_STAT_COLUMN(subnormal, "<u8"),
     TENSORTAP_COLUMN(data_offset, "<u8"),
     TENSORTAP_COLUMN(data_bytes, "<u8"),
     TENSORTAP_COLUMN(member, "<u8"),
@@ -74,6 +76,7 @@ constexpr RecordField kFields[] = {
     TENSORTAP_COLUMN(element_order, "|u1"),
     TENSORTAP_COLUMN(sketch, "|u1"),
     TENSORTAP_COLUMN(value_flags, "|u1"),
+    {"spare", "|u1", offsetof(RecordRow, spare), sizeof(RecordRow::spare)},
 };
 
 #undef TENSORTAP_COLUMN
@@ -136,6 +139,17 @@ std::span<const RecordField> record_fields() { return kFields; }
 std::span<const RecordField> first_record_fields() {
   const auto* end = std::ranges::find(kFields, offsetof(RecordRow, storage), &RecordField::offset);
   return {kFields, end};
+}
+
+RecordRow row_of_narrow(const std::byte* row) {
+  static_assert(offsetof(RecordRow, stats) + offsetof(TensorStats, mean_abs) == kNarrowBytesBeforeData);
+  static_assert(offsetof(RecordRow, spare) == kNarrowRowBytes + sizeof(TensorStats) - offsetof(TensorStats, mean_abs));
+  RecordRow wide;
+  auto* bytes = reinterpret_cast<std::byte*>(&wide);
+  std::memcpy(bytes, row, kNarrowBytesBeforeData);
+  std::memcpy(bytes + offsetof(RecordRow, data_offset), row + kNarrowBytesBeforeData, kNarrowRowBytes - kNarrowBytesBeforeData);
+  wide.stats.valid &= ~uint32_t{kStatMeanAbs | kStatSubnormal};
+  return wide;
 }
 
 bool RecordRow::holds(const Shape& shape) {

@@ -1,9 +1,10 @@
 // RecordRow: one tensor of one execution of one op, as a fixed row. The unit of every layout, reader and comparison, and, byte for byte,
-// the row of records.npy (docs/layouts/tap.md): fields are only ever appended.
+// the row of records.npy (docs/layouts/tap.md). Readers find columns by their names, so that later versions may add some anywhere.
 
 #ifndef TENSORTAP_TRACE_RECORD_ROW_H_
 #define TENSORTAP_TRACE_RECORD_ROW_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -89,6 +90,7 @@ struct RecordRow {
   uint8_t element_order = 0;       // 2 + the number by which the runtime calls the order of the elements, 0 = not known
   uint8_t sketch = 0;              // SketchState
   uint8_t value_flags = 0;         // ValueFlag bits
+  uint8_t spare[48] = {};          // zeros; for columns to come
 
   // Whether set_desc() keeps every dimension. False only for more than kRowDims of them, one of which needs more than 32 bits.
   [[nodiscard]] static bool holds(const Shape& shape);
@@ -103,7 +105,13 @@ struct RecordRow {
   [[nodiscard]] uint32_t file_slot() const { return position > slot_index ? position : slot_index; }  // where formats have no lists
   [[nodiscard]] TensorDesc desc() const;  // hostile rows give a desc of at most kMaxRank dimensions
 };
-static_assert(sizeof(RecordRow) == 512);
+static_assert(sizeof(RecordRow) == 576);
+
+// The rows of the versions whose columns ended with `value_flags`, without `mean_abs` and `subnormal`. `row` has kNarrowRowBytes, of any
+// alignment.
+inline constexpr size_t kNarrowRowBytes = 512;
+inline constexpr size_t kNarrowBytesBeforeData = 360;  // of `data_offset`, the first column that has another place now
+RecordRow row_of_narrow(const std::byte* row);
 
 // One column of records.npy, for the npy header, `ls --sort` and docs. In order, without gaps.
 struct RecordField {

@@ -269,6 +269,10 @@ Status Repair::mend_tensors() {
 Status Repair::mend_rows() {
   const bool changed = std::ranges::find(lost_data_, true) != lost_data_.end();
   if (rows_.exact && !changed) return {};
+  if (!rows_.unknown_columns.empty()) {
+    return unsupported(concat("records.npy: has columns that this version of tensortap does not know (", join(rows_.unknown_columns, ", "),
+                              "); repair it with the version that wrote it"));
+  }
   if (changed) {
     const uint64_t without = report_.tensors_lost - report_.tensors_on_the_way;
     const char* keep =

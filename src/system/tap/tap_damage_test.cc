@@ -363,21 +363,48 @@ TEST(TapDamage, DumpsOfVersionsBeforeHaveColumnsThatAreZero) {
   }
 }
 
-TEST(TapDamage, ColumnsOfAnotherKindAreRefused) {
+// Writes a header in which `from` is `to`.
+void change_header(const std::string& folder, std::string_view from, std::string_view to) {
+  std::string header = make_records_header(kRecords);
+  const size_t at = header.find(from);
+  ASSERT_NE(at, std::string::npos);
+  header.replace(at, from.size(), to);
+  header.resize(kRowsBegin, ' ');
+  auto file = File::open(join_path(folder, kRecordsFile), O_WRONLY);
+  ASSERT_TRUE(file->write_at(0, std::as_bytes(std::span(header))).ok());
+}
+
+TEST(TapDamage, ColumnsOfAnotherTypeAreRefused) {
   const TemporaryFolder folder;
   write_dump(folder.path(), true);
-  for (const auto& [from, to] :
-       {std::pair("'storage', '<u8'", "'storage', '<i8'"), std::pair("'storage', '<u8'", "'storagE', '<u8'"),
-        std::pair("'committed', '|u1'), ('data_header', '<u2'), ('storage'", "'spare', '|u1'), ('data_header', '<u2'), ('storage'")}) {
-    std::string header = make_records_header(kRecords);
-    const size_t at = header.find(from);
-    ASSERT_NE(at, std::string::npos);
-    header.replace(at, std::string_view(from).size(), to);
-    header.resize(kRowsBegin, ' ');
-    auto file = File::open(join_path(folder.path(), kRecordsFile), O_WRONLY);
-    ASSERT_TRUE(file->write_at(0, std::as_bytes(std::span(header))).ok());
-    EXPECT_THAT(open_dump_folder(folder.path()).status().message(), testing::HasSubstr("columns"));
+  for (const auto& [from, to, says] :
+       {std::tuple("'storage', '<u8'", "'storage', '<i8'", "the column \"storage\" has the type <i8, not <u8"),
+        std::tuple("'committed', '|u1'), (", "'spare', '|u1'), (", "lacks the column \"committed\"")}) {
+    change_header(folder.path(), from, to);
+    EXPECT_THAT(open_dump_folder(folder.path()).status().message(), testing::HasSubstr(says));
   }
+}
+
+TEST(TapDamage, ColumnsOfALaterVersionAreLeftAlone) {
+  const TemporaryFolder folder;
+  write_dump(folder.path(), true);
+  // The second column of statistics means something else, and so does the block of memory.
+  change_header(folder.path(), "'max', '<f8'", "'maX', '<f8'");
+  {
+    const auto dump = open_dump_folder(folder.path());
+    ASSERT_TRUE(dump.ok()) << dump.status().message();
+    EXPECT_EQ((*dump)->unknown_columns(), std::vector<std::string>{"maX"});
+    EXPECT_THAT((*dump)->problems(), testing::IsEmpty());
+    ASSERT_EQ((*dump)->rows().size(), static_cast<size_t>(kRecords));
+    for (const RecordRow& row : (*dump)->rows()) EXPECT_EQ(row.stats.valid & kStatMax, 0U) << "not measured";
+    EXPECT_TRUE((*dump)->data(1).ok());
+    EXPECT_TRUE(repair_dump(folder.path(), true)->healthy);
+  }
+  change_header(folder.path(), "'storage', '<u8'", "'storagE', '<u8'");
+  EXPECT_EQ((*open_dump_folder(folder.path()))->rows()[1].storage, 0U);
+  // What repair would rewrite, it could not write whole.
+  std::filesystem::resize_file(join_path(folder.path(), kRecordsFile), kRowsBegin + 2 * sizeof(RecordRow) + 5);
+  EXPECT_THAT(repair_dump(folder.path(), false).status().message(), testing::HasSubstr("storagE"));
 }
 
 TEST(TapDamage, RecordsThatShareAMemberAreWholeOrLostTogether) {

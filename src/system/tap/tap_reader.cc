@@ -65,6 +65,7 @@ class Index : public DumpIndex {
 
   std::string_view layout() const override { return "tap"; }
   std::span<const RecordRow> rows() const override { return rows_.rows; }
+  [[nodiscard]] std::vector<std::string> unknown_columns() const override { return rows_.unknown_columns; }
   std::span<const OpInfo> ops() const override { return ops_; }
   Result<RecordData> data(size_t row) const override;
   std::string file(size_t row) const override;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "format/npy/npy_header.h"
 #include "system/tap/records_file.h"
+#include "system/tap/row_columns.h"
 #include "trace/waiting_values.h"
 
 namespace tensortap::tap {
@@ -15,61 +16,68 @@ struct Begin {
   uint64_t offset = kRowsBegin;
   uint64_t rows = 0;  // by the header
   bool damaged = false;
+  FileColumns columns = {};
 };
 
-// Files of older versions end with a column `spare` where newer ones have more columns; it contains zeros.
-bool columns_match(std::span<const NpyField> fields) {
-  const std::span<const RecordField> ours = record_fields();
-  const auto same = [&](size_t i) {
-    return fields[i].name == ours[i].name && fields[i].descr == ours[i].numpy_type && fields[i].count == ours[i].count;
-  };
-  size_t shared = 0;
-  while (shared < fields.size() && shared < ours.size() && same(shared)) ++shared;
-  if (shared < first_record_fields().size()) return false;
-  return shared == fields.size() ? shared == ours.size() : fields[shared].name == "spare";
+// Without a header the rows say themselves how long they are: by how many of the first are complete.
+FileColumns guessed_columns(std::span<const std::byte> bytes) {
+  constexpr uint64_t kLooks = 64;
+  FileColumns best;
+  uint64_t most = 0;
+  for (const FileColumns& columns : {FileColumns(), FileColumns::of_narrow_rows()}) {
+    uint64_t complete = 0;
+    for (uint64_t i = 0; i < kLooks && kRowsBegin + (i + 1) * columns.row_bytes() <= bytes.size(); ++i) {
+      const std::byte* row = bytes.data() + kRowsBegin + i * columns.row_bytes();
+      complete += columns.is_committed(row) && columns.row_at(row).sequence < kLooks * kLooks ? 1 : 0;
+    }
+    if (complete <= most) continue;
+    most = complete;
+    best = columns;
+  }
+  return best;
 }
 
 Result<Begin> read_begin(std::span<const std::byte> bytes, std::vector<std::string>& problems) {
   const Result<NpyHeader> header = parse_npy_header(bytes);
   Begin begin;
-  begin.damaged = true;
   if (!header.ok() || header->fields.empty() || header->shape.size() != 1) {
+    begin.damaged = true;
+    begin.columns = guessed_columns(bytes);
     problems.push_back(concat("records.npy: the header is damaged (", header.ok() ? "not a table" : header.status().message(),
                               "); rows are taken from byte ", kRowsBegin, " on"));
     return begin;
   }
-  if (!columns_match(header->fields)) {
-    return unsupported("records.npy: the columns are not those of this version of tensortap (docs/layouts/tap.md)");
-  }
-  return Begin{header->data_begin, static_cast<uint64_t>(header->shape[0]), false};
+  TENSORTAP_ASSIGN_OR_RETURN(begin.columns, FileColumns::of(header->fields));
+  begin.offset = header->data_begin;
+  begin.rows = static_cast<uint64_t>(header->shape[0]);
+  return begin;
 }
 
-bool is_committed(const std::byte* row) {
-  return __atomic_load_n(reinterpret_cast<const uint8_t*>(row) + offsetof(RecordRow, committed), __ATOMIC_ACQUIRE) == 1;
+// Whether rows can be used where they are.
+bool is_usable(const std::byte* data, const FileColumns& columns) {
+  return columns.are_ours() && reinterpret_cast<uintptr_t>(data) % alignof(RecordRow) == 0;
 }
 
-// Copies the complete ones of `count` rows; for rows with gaps between them, or at an address that no RecordRow may have.
-void copy_committed(const std::byte* data, uint64_t count, std::vector<RecordRow>& rows) {
+// Copies the complete ones of `count` rows, or all of them.
+void copy_rows(const std::byte* data, uint64_t count, const FileColumns& columns, bool all, TapRows& result) {
+  result.copied.reserve(count);
   for (uint64_t i = 0; i < count; ++i) {
-    const std::byte* row = data + i * sizeof(RecordRow);
-    if (!is_committed(row)) continue;
-    rows.emplace_back();
-    std::memcpy(&rows.back(), row, sizeof(RecordRow));
+    const std::byte* row = data + i * columns.row_bytes();
+    if (all || columns.is_committed(row)) result.copied.push_back(columns.row_at(row));
   }
+  result.rows = result.copied;
 }
 
-void find_committed(const std::byte* data, uint64_t available, TapRows& result) {
+void find_committed(const std::byte* data, uint64_t available, const FileColumns& columns, TapRows& result) {
   uint64_t prefix = 0;
-  while (prefix < available && is_committed(data + prefix * sizeof(RecordRow))) ++prefix;
+  while (prefix < available && columns.is_committed(data + prefix * columns.row_bytes())) ++prefix;
   uint64_t end = available;
-  while (end > prefix && !is_committed(data + (end - 1) * sizeof(RecordRow))) --end;
-  const bool aligned = reinterpret_cast<uintptr_t>(data) % alignof(RecordRow) == 0;
-  if (end == prefix && aligned) {
+  while (end > prefix && !columns.is_committed(data + (end - 1) * columns.row_bytes())) --end;
+  if (end == prefix && is_usable(data, columns)) {
     result.rows = {reinterpret_cast<const RecordRow*>(data), prefix};
     return;
   }
-  copy_committed(data, end, result.copied);
-  result.rows = result.copied;
+  copy_rows(data, end, columns, false, result);
   result.gaps = end - result.copied.size();
 }
 
@@ -78,19 +86,25 @@ void find_committed(const std::byte* data, uint64_t available, TapRows& result) 
 Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished) {
   TapRows result;
   TENSORTAP_ASSIGN_OR_RETURN(const Begin begin, read_begin(bytes, result.problems));
+  result.unknown_columns = begin.columns.unknown();
   if (bytes.size() < begin.offset) {
     if (!begin.damaged) result.problems.emplace_back("records.npy: cut short within its header");
     return result;
   }
   const std::byte* data = bytes.data() + begin.offset;
-  const uint64_t available = (bytes.size() - begin.offset) / sizeof(RecordRow);
-  const bool agrees = !begin.damaged && available == begin.rows && (bytes.size() - begin.offset) % sizeof(RecordRow) == 0;
-  if (finished && agrees && reinterpret_cast<uintptr_t>(data) % alignof(RecordRow) == 0) {
-    result.rows = {reinterpret_cast<const RecordRow*>(data), available};
+  const uint64_t row_bytes = begin.columns.row_bytes();
+  const uint64_t available = (bytes.size() - begin.offset) / row_bytes;
+  const bool agrees = !begin.damaged && available == begin.rows && (bytes.size() - begin.offset) % row_bytes == 0;
+  if (finished && agrees) {
+    if (is_usable(data, begin.columns)) {
+      result.rows = {reinterpret_cast<const RecordRow*>(data), available};
+    } else {
+      copy_rows(data, available, begin.columns, true, result);
+    }
     result.exact = true;
     return result;
   }
-  find_committed(data, available, result);
+  find_committed(data, available, begin.columns, result);
   result.on_the_way = static_cast<uint64_t>(std::ranges::count_if(result.rows, waits_for_values));
   result.exact = agrees && result.gaps == 0 && result.rows.size() == available;
   if (finished && !result.exact && !begin.damaged) {

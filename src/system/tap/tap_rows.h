@@ -15,17 +15,19 @@
 namespace tensortap::tap {
 
 struct TapRows {
-  std::span<const RecordRow> rows;  // borrows from the file's bytes, or from `copied`
-  std::vector<RecordRow> copied;    // when rows between were not complete
-  uint64_t gaps = 0;                // rows that were begun and never completed, with complete ones after them
-  uint64_t on_the_way = 0;          // rows of an unfinished file whose values are still to come, or never will
-  uint64_t cut = 0;                 // rows of a finished file that its header counts and that are not in it
-  bool exact = false;               // header and size agree: nothing needs repair
+  std::span<const RecordRow> rows;           // borrows from the file's bytes, or from `copied`
+  std::vector<RecordRow> copied;             // when rows between were not complete, or have other columns than RecordRow
+  uint64_t gaps = 0;                         // rows that were begun and never completed, with complete ones after them
+  uint64_t on_the_way = 0;                   // rows of an unfinished file whose values are still to come, or never will
+  uint64_t cut = 0;                          // rows of a finished file that its header counts and that are not in it
+  bool exact = false;                        // header and size agree: nothing is to be repaired
+  std::vector<std::string> unknown_columns;  // of a later version; their values stay in the file
   std::vector<std::string> problems;
 };
 
-// Reads the bytes of a records.npy. `finished`: its writer reached its end; then header and size are believed and no row is touched.
-// Errors: kUnsupported when the columns are those of another version.
+// Reads the bytes of a records.npy. Columns are found by their names: a statistic without a column was not measured. `finished` says that its
+// writer came to its end: then header and size are believed and no row is touched. Errors: kUnsupported when a column that every version has
+// is missing or has another type.
 Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished);
 
 }  // namespace tensortap::tap
