@@ -204,7 +204,7 @@ class Matcher {
     return before != nullptr && before->name == node.name && before->type == node.type && before->outputs == node.outputs;
   }
 
-  // Forbids the first match that fails the test; what follows from it goes with it. False when all do.
+  // Forbids the first match that fails the test; matches that follow from it fall with it. False when all pass.
   bool forbid_first_wrong() {
     for (const Node& node : later_.graph().nodes) {
       for (const std::string_view output : node.outputs) {

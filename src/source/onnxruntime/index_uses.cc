@@ -45,7 +45,7 @@ std::span<const std::string_view> passed_on(const Node& node) {
 
 enum class Axes { kOne, kSeveral };
 
-// An input of a node that says which rows of another one are meant.
+// An input of a node that chooses rows of another input.
 struct IndexSlot {
   size_t indices;
   size_t table;

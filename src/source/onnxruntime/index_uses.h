@@ -21,8 +21,8 @@ struct IndexUse {
 
 using IndexUses = std::map<std::string, IndexUse, std::less<>>;
 
-// By the input's name. An input is listed when its elements reach the indices of a Gather or one of its kin, in the main graph or a nested
-// one, through operators that only convert and move them, and when the height of the table is known.
+// By the input's name. An input is listed when its elements reach the indices of a Gather or a similar operator, in the main graph or a
+// nested one, through operators that only convert and move them, and when the height of the table is known.
 IndexUses find_index_uses(const Model& model);
 
 // By the input's name: the narrowest floating type of 16 bits or more that the model converts its elements to, through operators that only

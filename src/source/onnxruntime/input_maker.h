@@ -14,10 +14,10 @@
 
 namespace tensortap::onnxruntime {
 
-// What an input is made of.
+// How an input is made.
 struct MadeRange {
   uint64_t seed = 0;
-  std::optional<NumberRange> numbers;  // nothing = what is usual for the type
+  std::optional<NumberRange> numbers;  // nothing = the usual range of the type
   std::string reason;                  // the op whose table sets the range, "" = the caller did
 };
 

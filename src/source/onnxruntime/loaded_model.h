@@ -1,4 +1,4 @@
-// A model that stays loaded and is run by somebody else's calls, captured or plain: what tensortap_onnxruntime_model_open() gives.
+// A loaded model that the caller runs through its own calls, captured or plain: the result of tensortap_onnxruntime_model_open().
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_LOADED_MODEL_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_LOADED_MODEL_H_

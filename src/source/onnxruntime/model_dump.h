@@ -22,10 +22,10 @@
 namespace tensortap::onnxruntime {
 
 // Sessions of the same model share one: their runs are its steps, counted together in the order in which they begin. Thread-safe. May be
-// closed while runs are under way: what they report then is ignored.
+// closed while runs are under way; their later reports are ignored.
 class ModelDump final : public EventSender {
  public:
-  // Registers the ops. Keeps nothing of the models that the table is made of.
+  // Registers the ops. Keeps nothing of the models that the table was made from.
   static std::shared_ptr<ModelDump> create(OwnedSession session, const OpTable& ops, const BlockedGraph& blocks);
 
   // Whether a model has the same ops in the same places, so that its taps can report here.

@@ -24,7 +24,7 @@ const Node* behind_identities(const Node* node, const GraphView& author, const s
   return node;
 }
 
-// Whether a product reads one of its factors transposed, by an attribute of its own.
+// Whether an attribute makes a product read this factor transposed.
 bool reads_transposed(const Json& attributes, size_t slot) {
   constexpr std::array<std::string_view, 2> kFlags = {"trans", "transBatch"};
   return std::ranges::any_of(kFlags, [&](std::string_view flag) {

@@ -20,7 +20,7 @@ struct Overhead {
   uint64_t quartets = 0;
   bool of_means = false;
   uint64_t captured_runs = 0;
-  std::optional<double> reported;  // what the budget's own measure was of the same runs
+  std::optional<double> reported;  // the budget's own measurement of the same runs
 };
 
 struct OverheadOptions {

@@ -32,16 +32,16 @@ struct OptimizedModel {
   ScratchFolder scratch;        // holds the weights that are apart; usually none
 };
 
-// What a pass's session options must say when weights_name() is not empty.
+// The entries that a pass's session options need when weights_name() is not empty.
 inline constexpr const char* kWeightsFileEntry = "session.optimized_model_external_initializers_file_name";
 inline constexpr const char* kWeightsSizeEntry = "session.optimized_model_external_initializers_min_size_in_bytes";
 inline constexpr const char* kLargeWeight = "16384";
 
-// For one pass. While it is there the runtime's write beyond the program's limit for files (ulimit -f) fails on this thread and sends no
-// signal: it is ours.
+// The files of one pass. While this object lives, a write of the runtime beyond the program's file size limit (ulimit -f) fails on this
+// thread without a signal, because the write is ours.
 class PassFiles {
  public:
-  // Where no scratch folder can be made, weights that were to go apart stay inside.
+  // If no scratch folder can be made, weights that should go to a separate file stay inside.
   explicit PassFiles(PassWeights weights);
   PassFiles(const PassFiles&) = delete;
   PassFiles& operator=(const PassFiles&) = delete;

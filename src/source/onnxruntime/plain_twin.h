@@ -1,5 +1,5 @@
-// The plain twin of a session with taps: runs the same executed graph without any, whenever the capture wants nothing of a run. Such a run
-// costs what it costs without tensortap.
+// The plain twin of a session with taps: runs the same executed graph without taps whenever the capture does not need a run. Such a run
+// costs the same as without tensortap.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_PLAIN_TWIN_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_PLAIN_TWIN_H_
@@ -22,7 +22,7 @@ std::string state_between_runs(const Graph& executed);
 // inputs that grow a little with each run stay of one kind for a while. Never 0.
 uint64_t kind_of_inputs(const Api& api, const abi::Value* const* values, size_t count);
 
-// Counts which session took the runs that are not captured, and says so. Thread-safe.
+// Counts which session took the runs that are not captured; note() reports it. Thread-safe.
 class TwinAccount {
  public:
   // `why_none`: "" when there is a twin.

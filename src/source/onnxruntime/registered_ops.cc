@@ -50,7 +50,7 @@ class Builder {
     for (const Initializer& initializer : graph.initializers) weights.insert(initializer.name);
     for (const ValueInfo& input : graph.inputs) {
       const bool is_weight = weights.contains(input.name);  // of an old model, listed as an input too
-      // What a Loop hands to its body has no op of its own; it is no op's output.
+      // A value that a Loop passes to its body has no separate op and is no op's output.
       Producer producer;
       if (parent == kNoEntry && !is_weight) producer.entry = pseudo(OpRole::kInput, input.name, path, parent);
       if (parent == kNoEntry) table_.by_input.push_back(producer.entry);
@@ -81,7 +81,7 @@ class Builder {
     return path.empty() ? std::string(name) : concat(path, "/", name);
   }
 
-  // The rule of docs/onnxruntime.md, "What an op is called".
+  // The rule for the names of ops; see docs/onnxruntime.md.
   void choose_names(const Graph& graph, const std::string& path) {
     for (const Node& node : graph.nodes) {
       const Node* last = origins_[node.index].last;
@@ -89,7 +89,7 @@ class Builder {
       std::string name = in_graph(path, last->name);
       if (used_.insert(name).second) names_[node.index] = std::move(name);
     }
-    // After those, so that no invention of the runtime takes a name that the author gave to another.
+    // After those, so that no name that the runtime invented takes one that the author gave to another node.
     for (const Node& node : graph.nodes) {
       std::string& name = names_[node.index];
       if (!name.empty()) continue;

@@ -10,7 +10,7 @@
 
 namespace tensortap::onnxruntime {
 
-// What the program's run was given, inputs or a binding; borrowed for the call.
+// The inputs or the binding of the program's run; borrowed for the call.
 struct GivenRun {
   const abi::RunOptions* options = nullptr;
   const char* const* input_names = nullptr;

@@ -79,7 +79,7 @@ Run* RunTracker::run_of(const Api& api, const abi::KernelContext* context, uint3
 
 void RunTracker::hand_over(Run& run) {
   if (run.fired.empty()) return;
-  // What the run holds was written without the lock; announced runs stay on their thread.
+  // The contents of the run were written without the lock; announced runs stay on their thread.
   const std::lock_guard lock(mutex_);
   if (run.fired_count == main_taps_) end(run);
 }

@@ -54,8 +54,8 @@ class RunTracker {
  public:
   explicit RunTracker(const std::vector<Tap>& taps);
 
-  // While it lives, taps that fire on this thread belong to `run`: how our own runner says which step it is. Sequential execution fires
-  // every tap on the thread that called Run. Announcements of different trackers may nest.
+  // While it lives, taps that fire on this thread belong to `run`. This is how our own runner announces its step. Sequential execution
+  // fires every tap on the thread that called Run. Announcements of different trackers may nest.
   class Announcement {
    public:
     Announcement(const RunTracker& tracker, Run& run);

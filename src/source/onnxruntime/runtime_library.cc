@@ -79,7 +79,7 @@ Result<Api> newest_api(const abi::ApiBase& base, const std::string& path) {
   }
   // Asking for a higher number than the library has prints an error line, so ask for exactly its own.
   const void* table = base.get_api(static_cast<uint32_t>(release));
-  if (table == nullptr) return invalid_argument(concat(path, " (", version, ") gives no interface of its own version. ", kGetOne));
+  if (table == nullptr) return invalid_argument(concat(path, " (", version, ") has no interface for its own version. ", kGetOne));
   return Api(table, release);
 }
 
@@ -94,7 +94,7 @@ Result<std::shared_ptr<const RuntimeLibrary>> load_runtime(const std::string& re
       return std::shared_ptr<const RuntimeLibrary>(*std::move(library));
     }
     last = library.status();
-    if (!candidate.origin.empty() && candidate.origin != "system loader") break;  // somebody meant this one: say what is wrong with it
+    if (!candidate.origin.empty() && candidate.origin != "system loader") break;  // the user meant this one: report its error
     last = not_found(
         concat("no ONNX Runtime library found beside tensortap, in VIRTUAL_ENV, by python3 or by the system's loader. ", kGetOne));
   }

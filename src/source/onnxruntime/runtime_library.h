@@ -18,11 +18,11 @@ namespace tensortap::onnxruntime {
 // survive that.
 class RuntimeLibrary {
  public:
-  // Errors: kNotFound when there is no such file, kInvalidArgument when it is not a usable ONNX Runtime (not a library, broken, no
-  // OrtGetApiBase, older than 1.19); the message says which and what to do.
+  // Errors: kNotFound when the file does not exist; kInvalidArgument when it is not a usable ONNX Runtime (not a library, broken, no
+  // OrtGetApiBase, older than 1.19). The message names the cause and the remedy.
   static Result<std::shared_ptr<RuntimeLibrary>> open(const std::string& path);
 
-  // What another part of the process has loaded, with the environment that it made, which must outlive this.
+  // The runtime that another part of the process has loaded, with the environment that it made. That environment must outlive this.
   static std::shared_ptr<const RuntimeLibrary> borrow(const Api& api, const abi::Env* env, std::string version);
 
   [[nodiscard]] const Api& api() const { return api_; }

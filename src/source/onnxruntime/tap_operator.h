@@ -32,8 +32,9 @@ class TapListener {
   // Whether on_tap wants to be called for this tap in this run. Must be quick.
   virtual bool wants(const Tap& tap, const Run& run) = 0;
   virtual void on_tap(const FiredTap& fired, const Run& run) = 0;
-  // What the first tap of a run finds, and that the run is over: for runs that were not announced, where the tracker's lock is held, and
-  // for those that await it (Run::awaits). The listener may choose the run's step and turn the run off.
+  // The first tap of a run calls run_begins(); run_ends() reports that the run is over. Both are called only for runs that were not
+  // announced (with the tracker's lock held) and for runs that await it (Run::awaits). The listener may choose the run's step and turn the
+  // run off.
   virtual void run_begins(Run&) {}
   virtual void run_ends(const Run&) {}
 };

@@ -53,20 +53,20 @@ struct Tap {
   bool graph_input = false;
   std::vector<TapSlot> slots;
   std::vector<TapRead> reads;
-  // The node runs once in a run, makes no values, and what it gives is shown by all that read it: once it is counted there is no more to
-  // tell.
+  // The node runs once in a run, makes no values, and every reader of its outputs shows them: once it is counted, nothing more is to be
+  // reported.
   bool no_news = false;
 };
 
 // Types that ONNX Runtime refuses as inputs of custom operators: value name -> what to do.
 struct TypeRemedy {
-  int32_t element_type = 0;  // what the value is
+  int32_t element_type = 0;  // of the value
   int32_t cast_to = 0;       // what to cast it to before the tap; 0 = leave the value out
 };
 using TypeRemedies = std::map<std::string, TypeRemedy, std::less<>>;
 
-// Reads the error that a load of a tapped model gave. True when it names a type that a tap cannot take and a new remedy was added:
-// edit and load again.
+// Reads the error of a load of a tapped model. True when it names a type that a tap cannot take and a new remedy was added: edit and load
+// again.
 bool learn_remedy(std::string_view load_error, TypeRemedies& remedies);
 
 struct UntappedValue {

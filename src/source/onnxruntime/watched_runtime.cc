@@ -47,7 +47,7 @@ struct WatchedRuntime : ProgramRuntime {
 
 constinit std::atomic<WatchedRuntime*> the_watched{nullptr};
 
-// For the functions of the table, which no one has before the runtime is watched.
+// For the functions of the table, which the program cannot have before the runtime is watched.
 WatchedRuntime& watched() { return *the_watched.load(std::memory_order_acquire); }
 
 void remember(WatchedRuntime& runtime, const abi::Session* handle, WatchedSession session) {

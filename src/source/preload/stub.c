@@ -234,7 +234,7 @@ static void say(const char* first, const char* second, const char* third) {
   sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* The function of the library that the variable names; null when nothing is asked for, or when it is not there, which is reported. */
+/* The function of the library that the variable names. Null without a request, or when the function is missing, which is reported. */
 static void* function_of_library(const char* variable, const char* function) {
   const char* request = secure_getenv("TENSORTAP_EXEC");
   if (request == NULL || *request == '\0') return NULL;
@@ -359,7 +359,7 @@ typedef void* lookup_function(void*, const char*);
 /* What a lookup of OrtGetApiBase gives: ours for the library that is captured, the real one of any other. */
 static struct lookup find_ort(lookup_function* real, void* handle, const char* name) {
   void* found = real(handle, name);
-  /* The program's whole scope also contains ours: what comes after it is what the program would find without us. */
+  /* The program's whole scope also contains our function; without us the program would find the next one. */
   if (found == (void*)OrtGetApiBase) found = real(RTLD_NEXT, name);
   if (found != NULL && set_ort_function(found) == found) found = (void*)OrtGetApiBase;
   return (struct lookup){found, 1};
@@ -369,8 +369,8 @@ struct lookup tensortap_preload_lookup(void* handle, const char* name) {
   lookup_function* real = NULL;
   *(void**)&real = __atomic_load_n(&tensortap_preload_dlsym_target, __ATOMIC_ACQUIRE);
   if (real == NULL) {
-    /* The loader's own list, and no function of the C library: who asks first may be what stands in front of them, before it is ready. What
-     * comes before the C library in the list is there from the beginning. */
+    /* Search the loader's own list, without the C library's functions: the first caller may be a library in front of them that is not ready
+     * yet. The libraries before the C library are in the list from the beginning. */
     struct search search = {"dlsym", tensortap_preload_dlsym, NULL, 1, 0, NULL, ""};
     if (is_other_loader()) search = find_function("dlsym", tensortap_preload_dlsym, NULL);
     for (const struct link_map* map = is_other_loader() ? NULL : _r_debug.r_map; map != NULL; map = map->l_next) {
