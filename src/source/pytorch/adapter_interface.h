@@ -20,15 +20,15 @@ extern "C" {
 /* Changes with anything in this file; an adapter of another number is not loaded. */
 #define TENSORTAP_ADAPTER_INTERFACE_VERSION 10
 
-/* What an operator is, from its schema; described once. */
+/* Properties of an operator, from its schema; described once. */
 enum {
   TENSORTAP_TORCH_OP_VIEW = 1u,         /* its outputs share memory with its inputs */
-  TENSORTAP_TORCH_OP_UNWRITTEN = 2u,    /* its outputs are memory as the allocator gave it: empty and its kin */
+  TENSORTAP_TORCH_OP_UNWRITTEN = 2u,    /* its outputs are memory as the allocator gave it: empty and similar operators */
   TENSORTAP_TORCH_OP_INTENDED_INF = 4u, /* non-finite values may be meant: masks, fills */
   TENSORTAP_TORCH_OP_SEES_VALUE = 8u,   /* hands a value to the program: item, isfinite */
   TENSORTAP_TORCH_OP_COLLECTIVE = 16u,  /* its outputs are complete when its c10d::Work is */
   TENSORTAP_TORCH_OP_REARRANGES = 32u,  /* writes nothing, and its outputs are elements of its inputs where they lie */
-  TENSORTAP_TORCH_OP_TESTS_VALUE = 64u, /* says which of its inputs' elements are finite: isnan, the check of gradient scaling */
+  TENSORTAP_TORCH_OP_TESTS_VALUE = 64u, /* reports which of its inputs' elements are finite: isnan, the check of gradient scaling */
   TENSORTAP_TORCH_OP_SEES_LOSS = 128u,  /* a backward pass begins with it, and its input is the loss: ones_like */
   TENSORTAP_TORCH_OP_HOST_FILLED = 256u /* its input holds what the program filled in without an operator: torch.tensor() */
 };
@@ -69,7 +69,7 @@ enum {
   TENSORTAP_TORCH_TENSOR_SCATTERED = 64u,    /* elements of less than a byte that are not contiguous */
   TENSORTAP_TORCH_TENSOR_UNFINISHED = 128u,  /* a collective that is not complete writes into it: its values are not to be read */
   TENSORTAP_TORCH_TENSOR_OVERWRITTEN = 256u, /* of collective_done(): something else may have written into it: likewise */
-  /* In host memory: the call left it to a copy from a device, which may not be there yet. Cleared when somebody has waited for that. */
+  /* In host memory: a copy from a device fills it and may not be complete yet. Cleared when the program has waited for the copy. */
   TENSORTAP_TORCH_TENSOR_UNFILLED = 512u
 };
 
@@ -79,7 +79,7 @@ typedef struct tensortap_torch_tensor {
   uint64_t storage_bytes;
   const void* data;
   /* Null when finding them would run code of the program. A pair of torch's float4 elements counts as two, and a complex32 element as two
-   * float16 elements, in a dimension of their own. */
+   * float16 elements, in a separate dimension. */
   const int64_t* dims;
   const int64_t* strides; /* null = contiguous */
   uint32_t rank;
@@ -88,10 +88,10 @@ typedef struct tensortap_torch_tensor {
   uint32_t flags;  /* TENSORTAP_TORCH_TENSOR_* */
   uint32_t slot;   /* position among the arguments or returns of the schema */
   int32_t element; /* position in a list of tensors, -1 = no list */
-  /* Of the kind DEVICE, and of what is UNFILLED: through this its elements can be fetched during the call, with this structure as the
-   * source; otherwise null. */
+  /* Fetches the elements during the call, with this structure as the source. For kind DEVICE and for UNFILLED tensors; otherwise
+   * null. */
   const tensortap_device* device;
-  const void* tensor; /* its TensorImpl, of the kind DEVICE */
+  const void* tensor; /* its TensorImpl, for kind DEVICE */
 } tensortap_torch_tensor;
 
 enum {
@@ -146,11 +146,11 @@ typedef struct tensortap_torch_tracker {
   /* A named scope of the program or of torch itself, such as "Optimizer.step#Adam.step". */
   void (*scope_begin)(const char* name);
   void (*scope_end)(const char* name);
-  /* What a collective returned and wrote, once it is complete or given up, on whatever thread. `token` is what begin returned. `error`: why
-   * it failed, null when it did not; its tensors then mean nothing. */
+  /* The tensors that a collective returned and wrote, once it is complete or given up; on any thread. `token`: what begin returned.
+   * `error`: why it failed, null when it did not. After a failure the tensors mean nothing. */
   void (*collective_done)(void* token, const tensortap_torch_tensor* tensors, uint32_t count, const char* error);
-  /* A dump node of a compiled graph runs: its number, and its tensors in its order; those that are undefined are among them. `slot` and
-   * `element` mean nothing. */
+  /* A dump node of a compiled graph runs: its number, and its tensors in its order, including undefined ones. Their `slot` and `element`
+   * mean nothing. */
   void (*dump_node)(int64_t site, const tensortap_torch_tensor* tensors, uint32_t count);
 } tensortap_torch_tracker;
 

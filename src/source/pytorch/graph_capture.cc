@@ -20,7 +20,7 @@ namespace {
 
 bool takes_nodes() {
   const EnteredCapture capture;
-  // What a node calls, and what it was called by, torch's own callbacks show alone.
+  // Only torch's own callbacks show a node's calls and its caller.
   if (!capture || capture->levels != 1U << TENSORTAP_LEVEL_OP || capture->identities.calls_apart()) return false;
   const tensortap_torch_adapter& adapter = capture->runtime.adapter;
   return adapter.define_operators != nullptr && adapter.define_operators() == 0;
@@ -197,7 +197,7 @@ tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, c
   return event;
 }
 
-// Gathers what is reported to the session of a dump's tensors. What the node wrote or allocated is noted whether or not it is wanted.
+// Gathers the tensors of a dump that are reported to the session. Notes the node's writes and allocations even if it is not wanted.
 void gather(TorchSession& session, const DumpSite& site, const DumpPlace& place, OpIdentity& identity, bool wanted,
             std::span<const tensortap_torch_tensor> tensors) {
   const bool allocates = (identity.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0;
@@ -244,7 +244,7 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
   ThreadCalls* calls = thread_calls();
   if (site == nullptr || calls == nullptr) return;
   if (TorchSession* owner = site->node->owner; owner != nullptr) {
-    // The innermost call of the graph; without one its nodes run for somebody who does not count calls.
+    // The innermost call of the graph. Without one, the nodes run for a caller that does not count calls.
     const auto run = std::ranges::find(calls->model_runs.rbegin(), calls->model_runs.rend(), owner, &ModelRun::session);
     const bool is_call = run != calls->model_runs.rend();
     const int64_t step = is_call ? run->step : owner->steps.current();
@@ -266,7 +266,7 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
   if (operation != nullptr && !begins) place.duration_ns = monotonic_ns() - calls->operations.began_ns();
   dump_into(*capture.get(), *site, place, tensors);
   calls->has_failed = (site->role.flags & kDumpFailed) != 0;
-  // What it took to tell what the module reads is not the module's time.
+  // The time spent on reporting the module's inputs is not the module's time.
   if (operation != nullptr && begins) calls->operations.begins_now(monotonic_ns());
 }
 

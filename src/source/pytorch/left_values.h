@@ -1,4 +1,4 @@
-// NaN and Inf that an operator finds in memory that it is given to write its results to: what it leaves there is none of its results.
+// NaN and Inf that an operator finds in the memory for its results. Those that it leaves there do not count as its results.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_LEFT_VALUES_H_
 #define TENSORTAP_SOURCE_PYTORCH_LEFT_VALUES_H_

@@ -28,7 +28,7 @@ bool has_step_modules();
 std::optional<bool> step_module_at(const void* object);
 void keep_step_module(const void* object, bool is_one);
 
-// Says what the parameter or buffer in the storage with this data is called.
+// Names the parameter or buffer whose storage has this data pointer.
 void name_parameter(const void* storage_data, const std::string& name);
 // The storage holds it no longer.
 void forget_parameter(const void* storage_data);

@@ -43,12 +43,12 @@ struct OpIdentity {
   [[nodiscard]] uint32_t last_call(int64_t step) const;
 };
 
-// What a call was given beside tensors.
+// The arguments of a call that are no tensors.
 struct ToldArguments {
   uint64_t digest = 0;  // tensortap_torch_adapter::arguments_digest
   std::string text;     // a JSON object; "" = none, or not asked for
 };
-// Of a call that begins. With `text` false the digest alone.
+// The arguments of a call that begins; with `text` false, only the digest.
 ToldArguments arguments_of(const tensortap_torch_call& call, const tensortap_torch_adapter& adapter, bool text);
 
 // What makes two calls the same op.
@@ -114,7 +114,7 @@ class RecentOps {
   std::array<Slot, kSlots> slots_;
 };
 
-// Of the op of a session; the strings that are pointed to live in here.
+// Owns the strings that the description of a session's op points to.
 struct OpDescription {
   std::string source;
   std::string attributes;
@@ -138,17 +138,17 @@ class OpIdentities {
         operators_(operators),
         scopes_(scopes),
         calls_apart_(tensortap_identity(session) == TENSORTAP_IDENTITY_CALL) {}
-  // Whether a call is an op of its own, by its place.
+  // Whether each call is a separate op, identified by its place.
   [[nodiscard]] bool calls_apart() const { return calls_apart_; }
   OpIdentities(const OpIdentities&) = delete;
   OpIdentities& operator=(const OpIdentities&) = delete;
 
-  // The op of a call; when it is new, `call` gives the names of its inputs, and `told`, or the call while it begins, its arguments. Lives
-  // as long as the process. `place` is {} where calls are not told apart, and stands for where the program made the call where they are.
+  // The op of a call. When it is new, `call` gives the names of its inputs, and `told`, or the call while it begins, its arguments. Lives
+  // as long as the process. `place` is {} unless calls are distinguished; then it is the place where the program made the call.
   OpIdentity& of(const OpKey& key, const tensortap_torch_call& call, const CallPlace& place = {}, const ToldArguments* told = nullptr);
   // The op of a node of a compiled graph, whose number in `key` is its position, or of a call of a module.
   OpIdentity& of_node(const OpKey& key, const GraphNode& node, const CallPlace& place = {});
-  // Turns ops on and off, those to come too; the last request that fits an op counts.
+  // Turns ops on and off, future ones too; the last request that fits an op counts.
   void request(DumpRequest request);
   // A sentence for each request that fitted no op.
   std::vector<std::string> requests_in_vain();

@@ -16,7 +16,7 @@ class PointerTable {
  public:
   explicit constexpr PointerTable(size_t most_entries) : most_entries_(most_entries) {}
 
-  // 0 when the address is not there. Any thread, no lock.
+  // 0 when the address is unknown. Any thread, no lock.
   [[nodiscard]] uint32_t find(const void* address) const;
   // Adds or replaces; `number` is not 0, `address` not null. False when the table is full or there is no memory.
   bool set(const void* address, uint32_t number);

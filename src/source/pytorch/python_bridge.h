@@ -10,15 +10,15 @@
 
 namespace tensortap::pytorch {
 
-// Number of the path of an nn.Module of the program; 0 = outside of any. A path has one number for good: a module that takes the place of
-// one that is gone (a loss function made anew in every step) has its path and its number.
+// Number of the path of an nn.Module of the program; 0 = outside of any. A path keeps its number: a module that replaces one that is gone
+// (such as a loss function that is recreated in every step) has the same path and number.
 using ModuleId = uint32_t;
 
 // The innermost module that runs on this thread. No lock, no GIL.
 ModuleId current_module();
 // "Net.blocks.0.attn", "" for 0.
 std::string module_path(ModuleId module);
-// Name of the parameter or buffer whose storage has this data pointer, "" when it is none, or when several parameters share the storage.
+// Name of the parameter or buffer whose storage has this data pointer; "" when there is none, or when several parameters share the storage.
 // Any thread, no lock.
 std::string parameter_name(const void* storage_data);
 // A number for that name, 0 for "". Any thread, no lock.

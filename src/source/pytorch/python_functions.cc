@@ -186,7 +186,7 @@ PyObject* add_fact(PyObject*, PythonArguments arguments, ptrdiff_t) {
   return python_none();
 }
 
-// names_groups() -> whether the operator that names process groups is there
+// names_groups() -> whether the operator that names process groups exists
 PyObject* names_groups_function(PyObject*, PythonArguments, ptrdiff_t) {
   const auto function = python_events().names_groups;
   return PyBool_FromLong(function != nullptr && function() ? 1 : 0);

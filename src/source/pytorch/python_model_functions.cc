@@ -1,4 +1,4 @@
-// The functions for compiled graphs that have sessions of their own.
+// The functions for compiled graphs with separate sessions.
 
 #include <array>
 #include <string>

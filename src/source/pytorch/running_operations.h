@@ -33,13 +33,13 @@ class RunningOperations {
   // The place of a call that begins now. `op` is the same number for all calls of an op. Calls outside of every operation are counted in
   // the round; so are those of a `pass`, whatever runs.
   CallPlace next_call(uint64_t op, const Round& round, uint32_t pass = 0);
-  // An operation begins; null = a module that is none: what it calls are root operations. Returns how many ran before.
+  // An operation begins; null = a module that is no operation: its calls are root operations. Returns how many ran before.
   size_t begin(OpIdentity* operation);
-  // Ends what began since so many ran: also what an exception left.
+  // Ends all but the first `before` operations, including those that an exception left.
   void end(size_t before);
   // The innermost operation, null when none runs.
   [[nodiscard]] OpIdentity* innermost() const { return depth_ == 0 ? nullptr : frames_[depth_ - 1].operation; }
-  // When the innermost operation began its own work, as the caller's clock says; -1 = nobody said.
+  // When the innermost operation began its own work, by the caller's clock; -1 = not reported.
   [[nodiscard]] int64_t began_ns() const { return depth_ == 0 ? -1 : frames_[depth_ - 1].began_ns; }
   void begins_now(int64_t now_ns) {
     if (depth_ > 0) frames_[depth_ - 1].began_ns = now_ns;

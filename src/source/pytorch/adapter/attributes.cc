@@ -227,7 +227,7 @@ bool is_quantized(const CallArguments& arguments, uint32_t slot) {
   return is;
 }
 
-// Of complex32, whose parts are told.
+// Whether a slot has complex32 tensors, whose elements are reported as pairs of parts.
 bool holds_pairs(const CallArguments& arguments, uint32_t slot) {
   bool does = false;
   for_each_tensor(arguments.values[slot], [&does](const at::Tensor& tensor, int32_t /*element*/) {
@@ -269,7 +269,7 @@ void append_argument(const c10::IValue& value, const c10::Argument& described, s
   number ? append_scalar(*number, json) : append_not_kept("a number", json);
 }
 
-// Whether an argument says something that replaying the call must know: a tensor is a slot, and what was not given is what the schema has.
+// Whether replaying the call needs the argument. Tensors are slots, and the schema has the defaults of arguments that were not given.
 bool is_told(const c10::IValue& value, const c10::Argument& described) {
   if (value.isTensor()) return is_number(value);
   if (value.isNone()) return described.default_value() && !described.default_value()->isNone();

@@ -19,9 +19,9 @@ void define_operators();
 // The name that tensortap::name_group() gave to this process group; "" for what has none, and for all else.
 std::string group_name(const c10::IValue& value);
 
-// Suspends the callbacks of this thread while a graph runs that reports its nodes itself. When somebody else, such as the profiler, has
-// callbacks on this thread, those go on and only ours do nothing. Calls nest. Gives torch's number of the thread, and the sequence number
-// that its next autograd node will have.
+// Suspends the callbacks of this thread while a graph runs that reports its nodes itself. If others, such as the profiler, have callbacks
+// on this thread, those go on and only ours do nothing. Calls nest. Sets torch's number of the thread and the sequence number that its next
+// autograd node will have.
 void begin_graph(uint64_t* thread, int64_t* sequence_number);
 void end_graph();
 

@@ -1,4 +1,4 @@
-// Streams that are recorded into a graph of their device: whoever waits for one, or copies from it, breaks the recording.
+// Streams that are recorded into a graph of their device. Waiting for such a stream, or copying from it, breaks the recording.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_GRAPH_RECORDING_H_
 #define TENSORTAP_SOURCE_PYTORCH_ADAPTER_GRAPH_RECORDING_H_

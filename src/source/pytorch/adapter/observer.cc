@@ -59,7 +59,7 @@ struct ReleasedTensors {
   }
 };
 
-// Whether the call returns before what it copies is there.
+// Whether the call returns before its copy is complete.
 bool leaves_copies(const OperatorFacts& facts, c10::ArrayRef<const c10::IValue> arguments) {
   if (facts.non_blocking < 0 || static_cast<size_t>(facts.non_blocking) >= arguments.size()) return false;
   const c10::IValue& value = arguments[static_cast<size_t>(facts.non_blocking)];
@@ -210,7 +210,7 @@ void gather_returns(ThreadFrames& frames, const Frame& frame, c10::ArrayRef<cons
   report_complete(frames.tensors, false);
 }
 
-// The arguments of a call that ended, as far as they are still there. The tensors are handed over, for the pointers to stay valid.
+// The arguments of a call that ended, as far as they still exist. Returns the tensors, which keep the pointers valid.
 std::vector<at::Tensor> gather_what_it_read(const ThreadFrames& frames, std::vector<tensortap_torch_tensor>& described,
                                             const Frame& frame) {
   const bool roles_known = !is_below_wrapped(frames);
@@ -276,8 +276,8 @@ void report_end(ThreadFrames& frames, Frame& frame, const at::RecordFunction& re
   end_with_returns(frames, frame, returns, call_of(frames, frame));
 }
 
-// A call that called nothing but views, allocations and copies is a kernel: only now is that known. Begin and end are reported at once,
-// what it read as far as it is still there.
+// A call that called only views, allocations and copies is a kernel, which is known only now. Begin and end are reported at once, with
+// those of its inputs that still exist.
 void report_kernel(ThreadFrames& frames, Frame& frame, const at::RecordFunction& record) {
   const c10::ArrayRef<const c10::IValue> returns = returns_of(record, *frame.facts);
   if (has_raised(frame, returns)) return;

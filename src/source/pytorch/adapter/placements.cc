@@ -13,7 +13,7 @@
 
 #define TENSORTAP_WEAK_PYTHON __attribute__((weak, visibility("default"))) extern
 
-// As python_api.h declares them, which cannot stand beside torch's name for a Python object.
+// As python_api.h declares them; that header conflicts with torch's name for a Python object.
 extern "C" {
 TENSORTAP_WEAK_PYTHON int Py_IsInitialized();
 TENSORTAP_WEAK_PYTHON int Py_IsFinalizing();

@@ -1,4 +1,4 @@
-// What a tensor is, without running any code of the program: subclasses may override even sizes().
+// Describes a tensor without running any code of the program: subclasses may override even sizes().
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_TENSOR_FACTS_H_
 #define TENSORTAP_SOURCE_PYTORCH_ADAPTER_TENSOR_FACTS_H_

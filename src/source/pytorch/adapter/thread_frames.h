@@ -66,7 +66,7 @@ struct ThreadFrames {
 // The next frame of the stack, cleared.
 Frame& push_frame(ThreadFrames& frames);
 
-// Of the calling thread; null while the thread ends.
+// The frames of the calling thread; null while the thread ends.
 ThreadFrames* thread_frames();
 
 }  // namespace tensortap::torch_adapter
