@@ -15,9 +15,8 @@
 namespace tensortap {
 
 struct BlockRequest {
-  // What is subtracted from each element before it is summed and squared, so that a standard deviation far below the mean survives. Kernels
-  // of
-  // 8 and 16 bit integers are exact and take no notice.
+  // Subtracted from each element before it is summed and squared, so that a standard deviation far below the mean survives. Kernels of 8
+  // and 16 bit integers are exact and ignore it.
   double shift = 0;
   // Whether zero, neg_zero and negative are wanted.
   bool counts = false;

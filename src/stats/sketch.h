@@ -53,13 +53,13 @@ class SketchBuilder {
   void take(const void* numbers, uint64_t count, SketchPiece piece);
 
   const DType dtype_;
-  const SketchElements elements_;         // what the numbers are on their way
+  const SketchElements elements_;         // the type of the numbers that the parts read
   std::unique_ptr<SketchPart> channels_;  // null when not asked, or when there are none
   std::unique_ptr<SketchPart> blocks_;
   std::vector<double> converted_;  // bytes of `elements_`
 };
 
-// The sketch alone; `view` as in compute_stats(). Empty where sketch_state() says that there is none.
+// Only the sketch; `view` as in compute_stats(). Empty where sketch_state() reports none.
 TensorSketch compute_sketch(const TensorView& view, const SketchOptions& options);
 
 // Adds another sketch: of another step, of another rank, of another part. Errors: kInvalidArgument when the two do not have the same

@@ -100,7 +100,7 @@ inline int block_bin(double magnitude) {
   const auto exponent = static_cast<int>(std::bit_cast<uint64_t>(magnitude) >> 52 & 0x7FFU) - 1023;
   return std::clamp(exponent - BlockCounts::kLowestExponent, 0, BlockCounts::kBins - 1);
 }
-// One number at a time: what is used without vectors, and what the others are held against.
+// One number at a time: for machines without vectors, and as the reference for the other kernels.
 const SketchKernelTable& scalar_sketch_kernels();
 // Those of the instruction set that statistics use.
 const SketchKernelTable& sketch_kernels_in_use();

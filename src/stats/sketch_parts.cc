@@ -152,7 +152,7 @@ class ChannelPart : public SketchPart {
     }
   }
 
-  // Adds the columns to their channels and begins anew.
+  // Adds the columns to their channels and resets them.
   void fold() {
     additions_ = rows_ = 0;
     uint64_t at = 0;

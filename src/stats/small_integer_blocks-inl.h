@@ -74,7 +74,7 @@ using WordVector = hn::Vec<WordTag>;
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
 
-// The square of -128 comes out with the wrong sign; byte_block mends the sum.
+// The square of -128 has the wrong sign; byte_block corrects the sum.
 inline constexpr int64_t kErrorOfLowest = -2 * 128 * 128;
 
 // Adds x^2 of the bytes in pairs: |x| taken as an unsigned byte times |x| taken as a signed one.

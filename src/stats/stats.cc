@@ -128,7 +128,7 @@ class BlockReducer {
     }
   }
 
-  // What a sketch is told of it.
+  // Adds a piece and returns the facts that a sketch needs of it.
   SketchPiece add_piece(const void* data, uint64_t count, uint64_t begin) {
     BlockSums sums = measure(data, count);
     if (job_.needs_counts && sums.deviations < 0 && cancels(sums)) {

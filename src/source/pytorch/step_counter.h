@@ -90,10 +90,11 @@ class StepCounter {
   // One of the modules that the user chose is called, inside of no other one.
   void chosen_module_begins();
   void program_steps();
-  // A model is called in this phase, enum tensortap_model_phase: the step is how often it was before. The first round of each is looked at
-  // even when nothing of it is wanted, since operations are numbered in the order in which they first run. Only where steps are rounds.
+  // A model is called in this phase, enum tensortap_model_phase. The step is the number of its earlier calls in the phase. The first round
+  // of each is looked at even when nothing of it is wanted, since operations are numbered in the order in which they first run. Only where
+  // steps are rounds.
   void round_begins(uint32_t model, uint32_t phase);
-  // While the capture pauses, steps are counted and the session is not told of them: they cost what they cost without it.
+  // While the capture pauses, steps are counted but not reported to the session: they cost the same as without a capture.
   void pause(bool paused);
 
  private:

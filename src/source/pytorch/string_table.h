@@ -19,7 +19,7 @@ class StringTable {
 
   // From 1; the same text has the same number for good. 0 when the table is full.
   uint32_t number(const std::string& text);
-  // "" for 0 and for a number that was never given out. Any thread, no lock; the text stays.
+  // "" for 0 and for an unknown number. Any thread, no lock; the text stays.
   [[nodiscard]] const std::string& text(uint32_t number) const;
 
  private:

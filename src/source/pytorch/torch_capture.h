@@ -67,9 +67,9 @@ Status close_capture(std::string* report);
 // Ends the capture and removes what it wrote.
 void discard_capture();
 [[nodiscard]] bool capture_is_open();
-// Something that is so for the whole process or its job, for run.json: in the capture that runs and in those to come.
+// A fact about the whole process or its job, for run.json: in the current capture and in later ones.
 void add_fact(const char* name, const char* json);
-// Whether the operator tensortap::name_group is there, from now on.
+// Whether the operator tensortap::name_group exists from now on.
 bool names_groups();
 // Forgets the capture in a child of fork().
 void drop_capture_after_fork();

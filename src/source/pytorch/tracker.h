@@ -13,7 +13,7 @@ const tensortap_torch_tracker& tracker_functions();
 // Ends the current step on behalf of the program.
 void program_ends_step();
 
-// Makes the interpreter's side of this process report here; what is given are members of PythonEvents. Once.
+// Makes the interpreter's side of this process report here. The arguments are members of PythonEvents. Call once.
 void follow_python(const char* (*open)(const char* config, const char* config_name, const char* out), const char* (*close)(),
                    void (*worker_begins)());
 

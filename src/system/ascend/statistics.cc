@@ -192,7 +192,7 @@ Result<StatisticTable> StatisticTable::create(std::string_view columns) {
   for (size_t i = 0; i < kWords.size(); ++i) {
     if (chosen[i]) all.push_back(&kWords[i]);
   }
-  // The count of elements comes first, but in the table that nobody chose it comes before the other counts.
+  // The count of elements comes first, but in the default table it comes before the other counts.
   const bool is_default = all.size() == kDefaultWords && !chosen.back();
   all.insert(all.begin() + (is_default ? 3 : 0), kCount);
   return StatisticTable(ChosenColumns(kFirstColumns, std::move(all), false));

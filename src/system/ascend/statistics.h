@@ -1,4 +1,4 @@
-// The table of statistics that stands for one op's tensors, written and read.
+// The table of statistics that replaces one op's tensors, written and read.
 
 #ifndef TENSORTAP_SYSTEM_ASCEND_STATISTICS_H_
 #define TENSORTAP_SYSTEM_ASCEND_STATISTICS_H_
@@ -37,7 +37,7 @@ class StatisticTable {
   static Result<StatisticTable> create(std::string_view columns);
 
   [[nodiscard]] const std::string& header() const { return columns_.header(); }
-  // Appends a row with its line end. What was not measured, and what a type has no statistics of, stays empty.
+  // Appends a row with its line end. Statistics that were not measured, or that the type does not have, stay empty.
   void append_row(StatisticPlace place, const RecordRow& record, std::string& text) const;
 
  private:

@@ -197,7 +197,7 @@ class Reader {
   Status read_path() {
     settings_.path = text_at(dump_, "dump_path");
     if (settings_.path.empty()) {
-      constexpr std::string_view kWhat = "is missing or empty; give a folder that is there";
+      constexpr std::string_view kWhat = "is missing or empty; give an existing folder";
       if (has(dump_, "dump_path")) return fault(member(dump_, "dump_path"), Fault::kItem, kWhat);
       return fault_without(dump_, "dump_path", Fault::kItem, kWhat);
     }
