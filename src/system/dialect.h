@@ -25,9 +25,9 @@ struct DialectOptions {
 struct Dialect {
   std::string_view name;  // "tensortap", "acl", "mindspore", ...
   std::string_view description;
-  // Whether `text` looks like this language; cheap and sure enough that no other dialect says so too.
+  // Whether `text` looks like this language. Cheap, and sure enough that no other dialect recognises it.
   bool (*recognise)(std::string_view text);
-  // Errors: kInvalidArgument, "name:line:column: what, and how to mend it"; for a profile that the dialect does not have, its profiles.
+  // Errors: kInvalidArgument, "name:line:column: what, and how to fix it"; for a profile that the dialect does not have, its profiles.
   Result<CaptureSpec> (*parse)(std::string_view text, std::string_view name, const DialectOptions& options);
   // Every key, in the order in which they are checked.
   std::span<const ConfigKey> (*keys)();

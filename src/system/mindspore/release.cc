@@ -16,7 +16,7 @@ constexpr std::string_view kTenCategories =
 constexpr std::string_view kElevenCategories =
     "max,min,avg,count,negative zero count,positive zero count,nan count,negative inf count,positive inf count,zero count,md5";
 
-// 2.0: no types of kernels, ten statistics. Each release below says what it changed.
+// 2.0: no types of kernels, ten statistics. Each release below lists its changes.
 constexpr ConfigRules k2_0 = {.needs_enable = true,
                               .enable_false_ends_e2e = true,
                               .e2e_reads_op_debug_mode = false,

@@ -16,8 +16,8 @@ namespace tensortap::mindspore {
 
 inline constexpr int8_t kRefused = -1;
 
-// How a release reads a config. "strict" marks what counts only when a config is read strictly as that release; otherwise the newest
-// release's rule holds.
+// How a release reads a config. "strict" marks rules that apply only when a config is read strictly as that release; otherwise the newest
+// release's rule applies.
 struct ConfigRules {
   bool needs_enable;                     // strict: `enable` and `trans_flag` are required in e2e_dump_settings
   bool enable_false_ends_e2e;            // strict: "enable": false turns the synchronous dump off
@@ -50,7 +50,7 @@ struct TreeRules {
 
 struct Release {
   std::string_view name;     // in the profile's name
-  std::array<int, 3> since;  // the first release that the row stands for
+  std::array<int, 3> since;  // the first release that the row describes
   ConfigRules config;
   TreeRules tree;
 };
@@ -79,12 +79,12 @@ struct Profile {
   [[nodiscard]] bool writes_constants() const { return device->constants || (device->parameters && tree().constants_on_cpu); }
 };
 
-// "mindspore-2.7.0/gpu"; "" and "mindspore" are the newest release, without a device it is cpu. A release without a row of its own is read
-// as the row that stands for it. Errors: kInvalidArgument naming all profiles.
+// "mindspore-2.7.0/gpu"; "" and "mindspore" are the newest release, without a device it is cpu. A release without a separate row is read as
+// the row that describes it. Errors: kInvalidArgument naming all profiles.
 Result<Profile> parse_profile(std::string_view text);
 std::string profile_name(const Profile& profile);  // "mindspore-2.10/cpu": always with the device
 
-// As a file name says it: "Float32" or "float32". "" for what is no dtype.
+// As in a file name: "Float32" or "float32". "" for an unknown dtype.
 std::string_view dtype_name(const Profile& profile, DType dtype);
 std::string_view class_dtype_name(DType dtype);  // "Float32"
 

@@ -20,7 +20,7 @@ bool has(const TensorStats& stats, uint32_t bits) { return (stats.valid & bits) 
 
 uint64_t non_finite(const TensorStats& stats) { return stats.nan + stats.neg_inf + stats.pos_inf; }
 
-// Of the first zero of the tensor, +0 or -0.
+// The first zero of the tensor, +0 or -0.
 double first_zero(const TensorView& data) {
   std::array<double, 256> values{};
   const uint64_t numel = data.desc.shape.numel().value_or(0);
@@ -89,7 +89,7 @@ void take_digest(DigestKind kind, const RecordRow& record, const TensorView* dat
   }
 }
 
-// Writes a cell whose value depends on all elements; "null" if NaN and Inf are left out and nothing else is there.
+// Writes a cell whose value depends on all elements; "null" if NaN and Inf are left out and no other element remains.
 template <uint32_t bits, double (*everything)(const TensorStats&), double TensorStats::*finite>
 void write_value(const StatisticRow& row, std::string& text) {
   const TensorStats& stats = row.record->stats;
@@ -187,7 +187,7 @@ using S = TensorStats;
 // MindSpore prints the sign of an extreme that is zero.
 constexpr uint32_t kSignOfZero = kStatZero | kStatNegZero;
 
-// "Negative Zero Count" counts what is below zero, "Positive Zero Count" what is above, whatever their names say.
+// "Negative Zero Count" counts values below zero, "Positive Zero Count" values above zero, in spite of their names.
 constexpr StatisticColumn kColumns[] = {
     {.header = "Max Value",
      .word = "max",

@@ -41,7 +41,7 @@ class StatisticTable {
   [[nodiscard]] const std::string& header() const { return columns_.header(); }
   // Whether a digest is a column that a record with this one (a name of digest_from_name()) does not have.
   [[nodiscard]] bool needs_values(std::string_view digest) const;
-  // Turns the record's statistics into what the rows show, if the data is needed for that, and takes or computes the digests that are
+  // Changes the record's statistics to those that the rows show, if that needs the data, and takes or computes the digests that are
   // columns. `data` is packed, or null if only the statistics are known. Releases that leave NaN and Inf out need statistics of
   // NonFinitePolicy::kSkipNonFinite, or the data.
   void complete(RecordRow& record, const TensorView* data, StatisticDigests& digests) const;

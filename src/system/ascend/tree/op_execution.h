@@ -30,7 +30,7 @@ struct Op {
   bool known = false;
   bool single = false;
   bool pseudo = false;
-  bool without_file = false;  // it is there to be read by others: an operand of an op that is called by itself, a weight
+  bool without_file = false;  // exists only for its readers: an operand of an op that is called by itself, a weight
   bool wants_inputs = false;
   bool wants_outputs = false;
 };

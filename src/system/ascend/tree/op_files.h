@@ -31,7 +31,7 @@ class OpFiles {
   OpFiles(const Options& options, StatisticTable table) : options_(options), table_(std::move(table)), room_(options.max_bytes) {}
 
   // Writes the files of one execution, none for an op without a file. `overflow_task` is the number in the name of an overflow's file.
-  // Errors: those of the file system, and what DumpRoom::is_no_room() knows; a file is there as a whole or not at all.
+  // Errors: those of the file system and those that DumpRoom::is_no_room() knows. A file exists as a whole or not at all.
   Status write(const Op& op, Execution& execution, uint64_t overflow_task);
 
   // From now on tensors of four and five dimensions are described as images.
@@ -40,7 +40,7 @@ class OpFiles {
   [[nodiscard]] const LastPayload& last() const { return last_; }
   void forget_last() { last_.path.clear(); }
 
-  // Folders of steps that are over are opened again should something be late.
+  // Folders of steps that are over are opened again if a late record needs them.
   void end_step() {
     if (folders_.size() > kMostFolders) folders_.clear();
   }

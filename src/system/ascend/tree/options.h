@@ -1,4 +1,4 @@
-// What a dump in a tree of AscendCL is to be, made of what the session is told.
+// Options of a dump in a tree of AscendCL, made from DumpInfo and CaptureSpec.
 
 #ifndef TENSORTAP_SYSTEM_ASCEND_TREE_OPTIONS_H_
 #define TENSORTAP_SYSTEM_ASCEND_TREE_OPTIONS_H_
@@ -26,7 +26,7 @@ struct Options {
   TreeScene scene = TreeScene::kModel;
   bool tensors = true;
   bool statistics = false;
-  bool weights = true;  // whether a weight has a file of its own: the real system writes none
+  bool weights = true;  // whether a weight has a separate file: the real system writes none
   bool brief_exceptions = false;
   bool portable_names = false;     // files and folders have names that the vendor's tools take
   bool scoped_names = false;       // ops have the names that MindSpore gives them

@@ -20,18 +20,18 @@
 namespace tensortap::ascend {
 namespace {
 
-// Whether the tree has a place for such a record at all.
+// Whether the tree can store such a record at all.
 Status check_place(const RecordRow& row) {
   const auto kind = static_cast<SlotKind>(row.slot_kind);
   if (kind != SlotKind::kInput && kind != SlotKind::kOutput) {
-    return unsupported("AscendCL's tree has no place for slots other than inputs and outputs");
+    return unsupported("AscendCL's tree can store inputs and outputs only");
   }
   const auto dtype = static_cast<DType>(row.dtype);
   if (!dump_data_holds(dtype)) return unsupported(concat("AscendCL's files have no element type ", dtype_name(dtype)));
   return {};
 }
 
-// The op after which this one stands for a look, "" = it stands for itself.
+// The op after which this one represents a look at a tensor; "" = this is an ordinary op.
 std::string watcher_of(const OpInfo& op) {
   return op.attributes.find(kWatcherOp) == std::string::npos ? std::string() : attribute_text(op, kWatcherOp);
 }
@@ -218,11 +218,11 @@ void Writer::add_inputs_before(const RecordRow& row, const Lane& lane) {
   });
 }
 
-// Adds a piece to its op's execution, and writes that when it is whole. `payload` gets what later readers take: a large output that ends
-// its file stands there, everything else is kept.
+// Adds a piece to its op's execution, and writes the execution when it is whole. `payload` gets the bytes for later readers: a large output
+// that ends its file is read from there, everything else is kept.
 Status Writer::add_own(Piece piece, bool is_input, const RecordRow& row, bool read_later, Payload& payload) {
   const Lane lane{row.run, row.thread};
-  // What is told a second time, after the op changed it, goes into a file of its own.
+  // A slot that is reported again, after the op changed it, goes into a separate file.
   Execution* execution = &execution_for(row.op, row, lane);
   if (execution->has(is_input, row.file_slot())) {
     noted_.note(finish_lane(lane));
@@ -246,7 +246,7 @@ Status Writer::add_own(Piece piece, bool is_input, const RecordRow& row, bool re
   if (!complete) return {};
   files_.forget_last();
   if (Status status = finish_lane(lane); !status.ok()) {
-    // This record's failure is told by itself.
+    // This record's failure is reported by itself.
     --lost_;
     return status;
   }
@@ -261,7 +261,7 @@ Status Writer::add_piece(RecordRow& row, const TensorView* data) {
   const bool is_input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput);
   const bool read_later = !is_input && inputs_.first_reader(row.op, row.slot_index).op != kNoOp;
   // A value that others read as a whole has one place only.
-  if (row.element >= 0 && read_later) return unsupported("AscendCL's tree has no place for sequences");
+  if (row.element >= 0 && read_later) return unsupported("AscendCL's tree cannot store sequences");
   const bool own = (row.flags & kRecordForReaders) == 0 && (is_input || op.wants_outputs || !read_later);
   Piece piece{row.file_slot(), row, options_.tensors && data != nullptr ? data->data : nullptr, nullptr};
   std::unique_ptr<std::byte[]> reordered;
@@ -286,12 +286,12 @@ Status Writer::add_piece(RecordRow& row, const TensorView* data) {
 
 Status Writer::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) {
   const std::lock_guard lock(mutex_);
-  if (find(row.op) == nullptr) return unsupported("a record of an op that nobody added");
+  if (find(row.op) == nullptr) return unsupported("a record of an unknown op");
   TENSORTAP_RETURN_IF_ERROR(check_place(row));
-  // Memory that nobody wrote to has no values to keep.
+  // Unwritten memory has no values to keep.
   if ((row.flags & kRecordUnwritten) != 0) return {};
   if (!is_load(row)) add_inputs_before(row, {row.run, row.thread});
-  // What went wrong with files of other ops is told at the end of the step.
+  // Errors with files of other ops are reported at the end of the step.
   return add_piece(row, data);
 }
 

@@ -13,7 +13,7 @@
 
 namespace tensortap::mindspore {
 
-// What an entry of the list may be, and how it is read.
+// Which entries the list may have, and how they are read.
 struct KernelRules {
   bool types = true;
   bool regexes = true;

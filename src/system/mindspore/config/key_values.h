@@ -1,5 +1,5 @@
-// What MindSpore's dump config says, key by key: each function reads one value into the settings. Errors: kInvalidArgument with the place
-// of the value and how to mend it; what is obeyed in another way than MindSpore's, or ignored, becomes a note.
+// Reads MindSpore's dump config key by key: each function reads one value into the settings. Errors: kInvalidArgument with the place of the
+// value and how to fix it. A value that is ignored, or obeyed in another way than by MindSpore, becomes a note.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_CONFIG_KEY_VALUES_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_CONFIG_KEY_VALUES_H_
@@ -68,7 +68,7 @@ Status read_statistic_category(Value value, Reading& reading);
 // Where there is no `path`.
 Status find_path(Value section, Reading& reading);
 
-// "name:line:column: section.key: what", for a key that is not there.
+// "name:line:column: section.key: what", for a missing key.
 Status missing(Value section, std::string_view section_name, std::string_view key, std::string_view what);
 
 }  // namespace tensortap::mindspore

@@ -53,10 +53,10 @@ struct Settings {
   std::vector<std::string> notes;  // what was ignored, forced or repeated, each with its place
 };
 
-// Reads a config. `strict`: refuses what that version refuses on that device, and knows only the keys that it knew; otherwise the keys of
-// the newest version, and what it allows on any device. Errors: kInvalidArgument "name:line:column: key: what; how to mend it" for the
-// first fault in the order of keys(). Looks at MS_DIAGNOSTIC_DATA_PATH when the config has no path, and at
-// ENABLE_MS_GE_DUMP and MS_ACL_DUMP_CFG_PATH: notes say what they do.
+// Reads a config. `strict`: rejects what that version rejects on that device, and knows only that version's keys; otherwise the keys of the
+// newest version are known, and everything that it allows on any device is allowed. Errors: kInvalidArgument "name:line:column: key: what;
+// how to fix it" for the first fault in the order of keys(). Reads MS_DIAGNOSTIC_DATA_PATH when the config has no path; notes report the
+// effect of ENABLE_MS_GE_DUMP and MS_ACL_DUMP_CFG_PATH.
 Result<Settings> read_settings(std::string_view text, std::string_view name, const Profile& profile, bool strict);
 
 }  // namespace tensortap::mindspore

@@ -413,7 +413,7 @@ TEST(MindsporeSettings, OfManyUnknownKeysTheFirstAreSaid) {
   for (int i = 0; i < 1000; ++i) config["common_dump_settings"][concat("key", i)] = i;
   const std::vector<std::string> notes = settings_of(config, "").notes;
   EXPECT_EQ(notes.size(), 21U);
-  EXPECT_EQ(notes.back(), "... and 980 more notes of this kind");
+  EXPECT_EQ(notes.back(), "... and 980 more such notes");
 }
 
 }  // namespace

@@ -213,7 +213,7 @@ constexpr TreeGrammar kGrammar = {
     .proves = proves,
     .explains = explains,
     .tell = tell,
-    .missing = ": no MindSpore dump: neither a folder rank_N, nor NET/GRAPH/ITERATION with tensor files is there",
+    .missing = ": no MindSpore dump: contains neither a folder rank_N, nor NET/GRAPH/ITERATION with tensor files",
     .most_inside = 8,
     .largest_mapping = uint64_t{1} << 30,
 };

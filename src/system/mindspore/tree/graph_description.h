@@ -1,5 +1,4 @@
-// What the files of the folder graphs/ tell of a graph: its ops in the order of execution, with the types that their values were seen to
-// have.
+// A graph for the files of the folder graphs/: its ops in the order of execution, with the types that their values were seen to have.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_GRAPH_DESCRIPTION_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_TREE_GRAPH_DESCRIPTION_H_

@@ -65,7 +65,7 @@ std::string iteration_text(const StepSet& steps) {
   if (steps.is_all()) return "all";
   std::string text = steps.to_text();
   for (char& c : text) c = c == ',' ? '|' : c;
-  // An end that is open has no form of its own there.
+  // The format has no open end.
   if (text.ends_with('-')) text += to_text(std::numeric_limits<uint32_t>::max());
   return text;
 }

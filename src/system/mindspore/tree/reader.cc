@@ -39,7 +39,7 @@ class Index : public TreeIndex {
   }
 };
 
-// What our own report tells of a crash.
+// Adds the facts about a crash from our own report.
 void add_crash(const std::string& path, Json& manifest) {
   const auto text = read_file(path, kLargestMetadata);
   const auto report = text.ok() ? parse_json(*text, path) : Result<Json>(text.status());
@@ -67,7 +67,7 @@ std::string read_metadata(const Tree& tree) {
   return to_json_text(manifest);
 }
 
-// What the config says was cut to its first elements is marked as a part of a tensor.
+// Marks tensors as parts if the config says that they were cut to their first elements.
 void mark_samples(std::string_view manifest, std::vector<RecordRow>& rows) {
   const auto json = parse_json(manifest, "the metadata");
   const Json* config = json.ok() ? member(*json, "config") : nullptr;

@@ -63,11 +63,10 @@ class DumpGraph {
   Names parameter_names_;
 };
 
-// The graphs of one rank by their number in the folders' names: from the .pb, .ir and .csv files that are there, each as far as it can be
-// read.
+// The graphs of one rank by their number in the folders' names: from the existing .pb, .ir and .csv files, each as far as it can be read.
 std::map<std::string, DumpGraph, std::less<>> read_dump_graphs(const std::string& rank_path, TreeProblems& problems);
 
-// One .pb file's nodes and parameters, up to where it is damaged: then `damage` says what is wrong.
+// One .pb file's nodes and parameters, up to where it is damaged: then `damage` describes the fault.
 void read_graph_message(std::string_view bytes, std::vector<GraphNode>& nodes, std::vector<GraphParameter>& parameters,
                         std::string& damage);
 

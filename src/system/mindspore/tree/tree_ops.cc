@@ -170,7 +170,7 @@ void TreeOps::link(OpId id) {
 }
 
 void TreeOps::name_outputs() {
-  // A file name may claim any slot, so only as many are named as there can be gaps between those that are there.
+  // A file name may claim any slot, so the number of named outputs is limited by the number of records.
   constexpr size_t kSlack = 16;
   constexpr size_t kGap = 4;
   for (OpId id = 0; id < ops_.size(); ++id) {
@@ -191,7 +191,7 @@ void TreeOps::name_outputs() {
   }
 }
 
-// Ops of one name in several graphs are told apart by as much of their folders as differs in this tree.
+// The names of ops with one name in several graphs get as much of their folders as differs in this tree.
 void TreeOps::make_unique() {
   const auto differs = [&](auto member) {
     return std::ranges::any_of(graphs_, [&](const Graph& other) { return other.*member != graphs_[0].*member; });

@@ -21,19 +21,19 @@ bool is_constant(const OpInfo& op) {
          std::ranges::any_of(op.originals, [](const OriginalNode& node) { return node.type == kConstantType; });
 }
 
-// Of a graph that was known before it ran.
+// Whether the op belongs to a graph that was known before it ran.
 bool tells_producers(const OpInfo& op) {
   return std::ranges::any_of(op.inputs, [](const OpInput& input) { return input.producer != kNoOp; });
 }
 
 GraphValue position_of(const ValueMaker& maker) { return {maker.op == kNoOp ? GraphValue::kNobody : maker.op, maker.slot, maker.element}; }
 
-// Of the elements of a sequence the first is the one that has a name.
+// Only the first element of a sequence has a name.
 std::string_view input_name(const OpInfo& op, uint32_t slot, int64_t element) {
   return slot < op.inputs.size() && element <= 0 ? std::string_view(op.inputs[slot].name) : std::string_view();
 }
 
-// Ops that are known by running have the names of weights for what they read, or else their own: none of those has a dot.
+// Ops that become known by running call an input by the name of its weight, or else by a name of the op, which has no dot.
 bool is_parameter_name(std::string_view name) { return name.find('.') != std::string_view::npos; }
 
 }  // namespace

@@ -32,7 +32,7 @@ struct WriterOptions {
   uint64_t max_bytes = 0;          // of the dump, 0 = no limit
   Extras extras;
   Access access = Access::kPrivate;
-  // Of an asynchronous dump: where its files are, and what MindSpore asks of AscendCL for it.
+  // For an asynchronous dump: where its files are, and what MindSpore requests of AscendCL for it.
   std::optional<AsynchronousTree> tree;
   AclRequest request;
   uint64_t model_number = 1;
