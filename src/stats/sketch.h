@@ -21,10 +21,10 @@ struct SketchOptions {
   friend bool operator==(const SketchOptions&, const SketchOptions&) = default;
 };
 
-// What a tensor of this description gets: kThere, kNoAxis, kTooManyChannels or kNoNumbers; kNotAsked when nothing is asked.
+// The state of a sketch of such a tensor: kThere, kNoAxis, kTooManyChannels or kNoNumbers; kNotAsked when no sketch is requested.
 SketchState sketch_state(const TensorDesc& desc, const SketchOptions& options);
 
-// What is known of elements before a sketch takes them.
+// The known facts about elements before a sketch takes them.
 struct SketchPiece {
   double absmax = -1;  // at least their largest magnitude if all are finite; negative = not known, or not finite
   bool zeros = true;   // whether some may be 0
@@ -36,7 +36,7 @@ enum class SketchElements : uint8_t;
 // Takes the elements of one tensor, piece by piece in logical order. Complex numbers count by modulus. Thread-compatible.
 class SketchBuilder {
  public:
-  // For a tensor of which sketch_state() says that it has numbers.
+  // For a tensor that has numbers by sketch_state().
   SketchBuilder(const TensorDesc& desc, const SketchOptions& options);
   ~SketchBuilder();  // where SketchPart is known
   SketchBuilder(const SketchBuilder&) = delete;

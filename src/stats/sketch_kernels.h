@@ -54,7 +54,7 @@ struct RunSums {
   uint64_t zeros = 0;
 };
 
-// What blocks add up to.
+// Sums over blocks.
 struct BlockTally {
   // Four of them, of which neighbouring blocks take different ones: most have the same bin, and one waits for the other. The sum counts.
   uint64_t bins[4][BlockCounts::kBins] = {};

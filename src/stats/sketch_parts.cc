@@ -20,7 +20,7 @@ constexpr uint64_t kMostRows = uint64_t{1} << 31;
 // So many rows are worth the way of their sums into registers and back; more elements leave the cache before they are seen again.
 constexpr uint64_t kWantedRows = 16;
 constexpr uint64_t kMostWanted = 65536;
-// Blocks that are set aside until there are so many: those that rows end in, and those of rows with fewer.
+// Blocks that are set aside until there are so many: those at the ends of rows, and those of shorter rows.
 constexpr uint64_t kStagedBlocks = 32;
 
 // Whether squares of numbers up to this can be summed in T. Below the smaller limit they would lose bits.
@@ -234,7 +234,7 @@ class BlockPart : public SketchPart {
     return whole < kStagedBlocks / 2 ? 0 : whole;
   }
 
-  // Sets elements of one block aside and says how many.
+  // Sets elements of one block aside and returns their number.
   uint64_t stage(const Element* numbers, uint64_t count) {
     const uint64_t in_block = column_ % block_;
     const uint64_t rest = std::min(block_ - in_block, row_ - column_);

@@ -102,7 +102,7 @@ class BlockReducer {
   }
 
  private:
-  // Gives the sketch several pieces at once where it wants so many elements and they are next to each other.
+  // Gives the sketch several adjacent pieces at once where it wants so many elements.
   void sketch(const std::byte* data, uint64_t count, const SketchPiece& piece) {
     if (!job_.is_contiguous) return job_.sketch->add(data, count, piece);
     const bool is_known = piece.absmax >= 0;
@@ -183,7 +183,7 @@ class BlockReducer {
   const Job& job_;
   double shift_ = 0;
   StatsState& state_;
-  // What the sketch does not have yet.
+  // The elements that the sketch does not have yet.
   const std::byte* waiting_data_ = nullptr;
   uint64_t waiting_ = 0;
   SketchPiece waiting_piece_;
@@ -223,7 +223,7 @@ void reduce_blocks(const Job& job, uint64_t first_block, uint64_t end_block, Sta
   reducer.finish();
 }
 
-// The parts of a tensor that go to different threads, and what each found.
+// The parts of a tensor that go to different threads, and the results of each.
 struct Parts {
   const Job& job;
   uint64_t count;

@@ -19,7 +19,7 @@ inline bool near_number(double a, double b, double tolerance) {
   return std::abs(a - b) <= tolerance;
 }
 
-// "" when `actual` is as good as `expected`, else what differs.
+// "" when `actual` is as good as `expected`, else the differences.
 inline std::string difference(DType dtype, const TensorStats& expected, const TensorStats& actual) {
   std::string text;
   const auto check = [&](uint32_t stat, bool same, const char* name, auto a, auto b) {

@@ -89,7 +89,7 @@ Dims dims_of(const ValueInfo& info) {
   return dims;
 }
 
-// What is known of the values of a graph.
+// The known facts about the values of a graph.
 struct Scope {
   explicit Scope(const Scope* outer)
       : carried(outer == nullptr ? nullptr : &outer->carried), shapes(outer == nullptr ? nullptr : &outer->shapes) {}

@@ -1,4 +1,4 @@
-// What a model does first with the elements of its inputs: which hold numbers of rows, so that a made number is a row that exists, and
+// The first uses of the elements of a model's inputs: which inputs hold numbers of rows, so that a made number is a row that exists, and
 // which are converted to a narrower floating type.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_INDEX_USES_H_

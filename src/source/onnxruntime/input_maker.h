@@ -25,7 +25,7 @@ struct MadeRange {
 // impossible sizes and for ranges that the type does not hold.
 Result<OwnedValue> make_input(const Api& api, const ValueInfo& info, const std::vector<int64_t>& dims, const MadeRange& range);
 
-// What make_input() gives, for people: "uniform 0..1", "0..30521 from the height of Gather \"words\"".
+// Describes the values of make_input() for people: "uniform 0..1", "0..30521 from the height of Gather \"words\"".
 std::string made_text(int32_t element_type, const MadeRange& range);
 
 }  // namespace tensortap::onnxruntime

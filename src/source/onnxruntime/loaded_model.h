@@ -24,7 +24,7 @@ namespace tensortap::onnxruntime {
 // Thread-safe once open.
 class LoadedModel {
  public:
-  // Errors: what is wrong with the request, the runtime or the model. A capture that fails leaves the model plain.
+  // Errors: those of the request, the runtime or the model. A capture that fails leaves the model plain.
   static Result<std::unique_ptr<LoadedModel>> open(const tensortap_onnxruntime_model_options& options);
   LoadedModel(const LoadedModel&) = delete;
   LoadedModel& operator=(const LoadedModel&) = delete;
@@ -33,7 +33,7 @@ class LoadedModel {
   // The object that tensortap_onnxruntime_model_open() reports.
   [[nodiscard]] Json describe() const;
 
-  // On failure `failed_op` is what is known of the op. Errors: kInvalidArgument for inputs that the model does not take.
+  // On failure `failed_op` holds the known facts about the op. Errors: kInvalidArgument for inputs that the model does not take.
   Status run(const tensortap_tensor* inputs, uint64_t count, const RunCallbacks& callbacks, Json& failed_op);
 
   // Both give the first error of the session.

@@ -47,7 +47,7 @@ void add_transposes(const GraphView& author, std::string_view value, std::string
   }
 }
 
-// A transposition keeps the elements, so it is not between what a product reads and what it makes unless the product does it itself.
+// A transposition keeps the elements, so it is not between a product's inputs and its output unless the product does it itself.
 void add_absorbed_transposes(const Node& node, const GraphMatch& match, std::vector<const Node*>& nodes) {
   if (node.type != "FusedMatMul" && node.type != "Gemm") return;
   const Json attributes = attributes_of(node);

@@ -23,7 +23,7 @@ struct NodeOrigin {
 // `between`: states of the graph between the author's and the executed one, the least optimised first.
 std::vector<NodeOrigin> trace_origins(const Model& executed, const Model& author, const std::vector<const Model*>& between = {});
 
-// Traces directly; where nodes stay unknown, again through what the runtime makes of the model at lower levels.
+// Traces directly; where nodes stay unknown, traces again through the models that the runtime makes at lower levels.
 std::vector<NodeOrigin> find_origins(const Model& executed, const Model& author, LowerLevels& levels);
 
 }  // namespace tensortap::onnxruntime

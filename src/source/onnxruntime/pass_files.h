@@ -1,4 +1,4 @@
-// The files that the runtime writes an optimised model to, and what comes of them.
+// The files to which the runtime writes an optimised model, and the model that is read from them.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_PASS_FILES_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_PASS_FILES_H_
@@ -22,7 +22,7 @@ enum class PassWeights : uint8_t {
   kForgotten,  // the same, but the runtime writes them into the model
 };
 
-// What to try when a pass with `weights` fails: the runtime cannot write every model's weights apart.
+// The next way to try when a pass with `weights` fails: the runtime cannot write every model's weights apart.
 std::optional<PassWeights> instead_of(PassWeights weights);
 
 // The graph that runs, serialised.
@@ -50,8 +50,8 @@ class PassFiles {
   [[nodiscard]] std::string path() const;  // of the model, for this process alone
   // The name of the file for large weights, always the same; "" = they go inside.
   [[nodiscard]] std::string weights_name() const;
-  // What the runtime wrote. To be called once. Errors: kIo; kInternal when that is nothing; kUnsupported for a model whose weights the
-  // runtime does not write apart as it should: one with nested graphs.
+  // Reads the model that the runtime wrote. To be called once. Errors: kIo; kInternal when it wrote nothing; kUnsupported for a model whose
+  // weights the runtime does not write apart as it should: one with nested graphs.
   [[nodiscard]] Result<OptimizedModel> take_model();
 
  private:

@@ -18,8 +18,8 @@ namespace tensortap::onnxruntime {
 // Why two sessions that take turns could differ from one: an operator that may remember its earlier runs. "" when there is none.
 std::string state_between_runs(const Graph& executed);
 
-// What runs have the same shapes: equal numbers for inputs of equal types and similar dimensions, whose three leading bits count, so that
-// inputs that grow a little with each run stay of one kind for a while. Never 0.
+// A number for the shapes of a run: equal for inputs of equal types and similar dimensions. Only the three leading bits of a dimension
+// count, so inputs that grow a little with each run stay of one kind for a while. Never 0.
 uint64_t kind_of_inputs(const Api& api, const abi::Value* const* values, size_t count);
 
 // Counts which session took the runs that are not captured; note() reports it. Thread-safe.
@@ -44,7 +44,7 @@ class PlainTwin {
   // Errors: why there cannot be one.
   static Result<std::unique_ptr<PlainTwin>> open(const PreparedModel& model);
 
-  // Bit for bit what the session with taps would return.
+  // Returns bit for bit the outputs of the session with taps.
   Result<std::vector<OwnedValue>> run(const std::vector<NamedValue>& inputs) const { return session_->run(inputs, model_.output_names()); }
 
  private:

@@ -33,7 +33,7 @@ class Builder {
   Builder(const std::vector<NodeOrigin>& origins, const BlockedGraph* blocks, bool inputs_are_overridable, OpTable& table)
       : origins_(origins), blocks_(blocks), inputs_are_overridable_(inputs_are_overridable), table_(table) {}
 
-  // What people call the author's node, "" when it has no name or shares it with another.
+  // Counts the names of the author's nodes, since a shared name is not used, and then chooses the names of the ops.
   void count_names(const Model& executed) {
     for (const NodeOrigin& origin : origins_) {
       if (origin.last != nullptr && last_seen_.insert(origin.last).second) ++name_counts_[origin.last->name];

@@ -45,7 +45,7 @@ class RuntimeLibrary {
 // 31 of "1.31.1"; -1 when this is no release of ONNX Runtime.
 int minor_release(std::string_view version);
 
-// The interface of a library in its newest form, with its version. Errors: kInvalidArgument for what tensortap cannot use.
+// The interface of a library in its newest form, with its version. Errors: kInvalidArgument for a library that tensortap cannot use.
 Result<Api> newest_api(const abi::ApiBase& base, const std::string& path);
 
 struct RuntimeCandidate {
@@ -62,8 +62,8 @@ std::optional<std::string> library_in(const std::string& folder);
 // Errors: kNotFound when `requested` or TENSORTAP_ONNXRUNTIME names nothing usable.
 Result<std::vector<RuntimeCandidate>> find_runtimes(const std::string& requested);
 
-// The first of find_runtimes() that opens; the message of a failure says where was looked. A library that the user named is the user's
-// choice, and is loaded although other users can change it: warning() reports that.
+// The first of find_runtimes() that opens; the message of a failure lists the places that were searched. A library that the user named is
+// the user's choice, and is loaded although other users can change it: warning() reports that.
 Result<std::shared_ptr<const RuntimeLibrary>> load_runtime(const std::string& requested);
 
 }  // namespace tensortap::onnxruntime

@@ -1,4 +1,4 @@
-// The custom operators that taps are: what ONNX Runtime calls when an op has run.
+// The taps as custom operators, which ONNX Runtime calls when an op has run.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_TAP_OPERATOR_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_TAP_OPERATOR_H_
@@ -25,7 +25,7 @@ struct FiredTap {
   int64_t duration_ns = -1;
 };
 
-// What happens when taps fire. Called on the thread of the op, from several threads for several runs.
+// Receives the taps that fire. Called on the thread of the op, from several threads for several runs.
 class TapListener {
  public:
   virtual ~TapListener() = default;
@@ -78,7 +78,7 @@ class TapOperators {
   [[nodiscard]] RunTracker& tracker() { return graph_->tracker; }
   [[nodiscard]] const Api& api() const { return api_; }
   [[nodiscard]] bool serves_published() const { return graph_ == nullptr; }
-  // What the taps of a kernel belong to: one's own graph, or the published one of this number. Null when there is none.
+  // The graph that the taps of a kernel belong to: this object's graph, or the published one of this number. Null when there is none.
   [[nodiscard]] std::shared_ptr<TapGraph> graph(int64_t number) const;
 
  private:

@@ -39,7 +39,7 @@ struct TapSlot {
   bool shown_again = false;  // by the taps of all nodes that read it
 };
 
-// What a node read, behind what it made.
+// A value that a node read. These follow the values that it made.
 struct TapRead {
   uint32_t input = 0;     // number among the node's inputs
   int64_t channels = -1;  // as in TapSlot
@@ -58,7 +58,7 @@ struct Tap {
   bool no_news = false;
 };
 
-// Types that ONNX Runtime refuses as inputs of custom operators: value name -> what to do.
+// Types that ONNX Runtime refuses as inputs of custom operators: value name -> remedy.
 struct TypeRemedy {
   int32_t element_type = 0;  // of the value
   int32_t cast_to = 0;       // what to cast it to before the tap; 0 = leave the value out
@@ -92,7 +92,7 @@ struct TapOptions {
   bool inputs = false;  // also watch the tensors that a run is given: these taps fire first
   // Stands in every tap as "graph", for operators that serve the taps of several models (tap_operator.h); 0 = nothing does.
   int64_t graph = 0;
-  // Side taps also get the tensors that their node read, except for weights: the runtime then keeps what it read until the tap has fired.
+  // Side taps also get the tensors that their node read, except for weights: the runtime then keeps these until the tap has fired.
   bool reads = false;
   const BlockedGraph* blocks = nullptr;  // of the model; null = it has none
 };
@@ -100,8 +100,8 @@ struct TapOptions {
 // Errors: kCorrupt, kInvalidArgument (the model uses our names).
 Result<TappedModel> add_taps(const Model& model, const TypeRemedies& remedies, const TapOptions& options);
 
-// The model with every tensor of its main graph as an output: how tools without taps capture, and what tests compare with. `names`
-// receives the added outputs in order.
+// The model with every tensor of its main graph as an output: for capture without taps, and as the reference of tests. `names` receives the
+// added outputs in order.
 Result<std::string> add_all_outputs(const Model& model, std::vector<std::string>& names);
 
 }  // namespace tensortap::onnxruntime

@@ -46,7 +46,7 @@ void if_kinds(const BodyKinds& bodies, std::vector<ValueKind>& kinds) {
   }
 }
 
-// A Loop's first outputs are its carried values, whose kinds come from the body or from what goes in; the rest are stacked tensors.
+// A Loop's first outputs are its carried values, whose kinds come from the body or from its inputs; the rest are stacked tensors.
 void loop_kinds(const Node& node, const KindScope& scope, const BodyKinds& bodies, std::vector<ValueKind>& kinds) {
   const size_t carried = node.inputs.size() > 2 ? node.inputs.size() - 2 : 0;
   for (size_t i = 0; i < kinds.size() && i < carried; ++i) {

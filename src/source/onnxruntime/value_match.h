@@ -43,8 +43,8 @@ class GraphMatch {
   NameScope<ValueMatch> matches_;
 };
 
-// The nodes of the earlier graph between what a later node reads and a value that it may make. Nothing when the value cannot be the
-// node's: it takes something that the node does not read, or the node reads something that does not go into it.
+// The nodes of the earlier graph between the inputs of a later node and a value that it may make. Nothing when the node cannot make the
+// value: the value needs something that the node does not read, or the node reads something that the value does not need.
 std::optional<std::vector<const Node*>> nodes_between(const GraphMatch& match, const Node& later, std::string_view value);
 
 // Matches all graphs of a model with those of an earlier one. Borrows both views; a joined match borrows the two that it joins.

@@ -30,7 +30,7 @@ using Table = std::vector<const void*>;
 
 constexpr size_t kMostSlots = 4096;
 
-// A session of the program, with what its runs use besides.
+// A session of the program, with the other things that its runs use.
 struct WatchedSession {
   std::shared_ptr<ForeignSession> captured;  // null = runs plain
   std::shared_ptr<abi::Session> twin;        // null = none

@@ -132,7 +132,7 @@ typedef struct tensortap_torch_node {
   uint64_t forward_thread; /* torch's number of the thread whose call has this sequence number */
 } tensortap_torch_node;
 
-/* What the tracker gives the adapter. */
+/* The tracker's side, for the adapter. */
 typedef struct tensortap_torch_tracker {
   uint32_t size;
   uint32_t version; /* TENSORTAP_ADAPTER_INTERFACE_VERSION */
@@ -154,7 +154,7 @@ typedef struct tensortap_torch_tracker {
   void (*dump_node)(int64_t site, const tensortap_torch_tensor* tensors, uint32_t count);
 } tensortap_torch_tracker;
 
-/* What the adapter gives the tracker. */
+/* The adapter's side, for the tracker. */
 typedef struct tensortap_torch_adapter {
   uint32_t size;
   uint32_t version;          /* TENSORTAP_ADAPTER_INTERFACE_VERSION */
@@ -163,8 +163,8 @@ typedef struct tensortap_torch_adapter {
   void (*hold_storage)(const void* storage);
   void (*drop_storage)(const void* storage);
   int (*storage_expired)(const void* storage); /* 1 when nothing but holds is left of it */
-  /* Turns the callbacks for operators on or off; those for scopes stay on. `levels`: 1 << TENSORTAP_LEVEL_* of
-   * capture.h; operators are reported whatever it says. */
+  /* Turns the callbacks for operators on or off; those for scopes stay on. `levels`: 1 << TENSORTAP_LEVEL_* of capture.h; operators are
+   * reported in any case. */
   void (*observe)(int enabled, uint32_t levels);
   /* Runs task(context, i) for i in [0, count) on the threads of torch's own pool. */
   void (*parallel_for)(void* pool, void (*task)(void* context, size_t index), size_t count, void* context);
@@ -174,11 +174,11 @@ typedef struct tensortap_torch_adapter {
    * tensors, "pairs": those that hold complex32 tensors, "placements": how those are placed that are parts of DTensors.
    * docs/layouts/tap.md has the forms of values. */
   size_t (*attributes)(const tensortap_torch_call* call, char* text, size_t capacity);
-  /* Runs known tensors through the whole adapter; returns null, or what went wrong. Not while operators of the program run. */
+  /* Runs known tensors through the whole adapter; returns null, or the error. Not while operators of the program run. */
   const char* (*self_test)(void);
-  /* Registers operators of ours, once: tensortap::dump(Tensor(a!)[] tensors, int site) -> (), which calls tracker->dump_node(), and
-   * tensortap::name_group(Any group, str name) -> (), after which attributes() tells a process group that is an argument by this name.
-   * Returns nonzero when that fails. Null in an adapter that has none. */
+  /* Registers our operators, once: tensortap::dump(Tensor(a!)[] tensors, int site) -> (), which calls tracker->dump_node(), and
+   * tensortap::name_group(Any group, str name) -> (), after which attributes() has this name for a process group among the arguments.
+   * Returns nonzero on failure. Null in an adapter that has none. */
   int (*define_operators)(void);
   /* The tracker's number of an operator by its schema's names ("aten::add", "Tensor"), described first if it is new; -1 = there is none. */
   int64_t (*find_op)(const char* name, const char* overload);

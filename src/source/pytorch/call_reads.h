@@ -1,5 +1,5 @@
-// What a call reads where the session takes it from tensortap_show_reads: told before the call as far as it may be written over, shown when
-// it has run otherwise.
+// The reads of a call, if the session takes them from tensortap_show_reads. Tensors that the call may write over are reported before the
+// call; the others are shown after it has run.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_CALL_READS_H_
 #define TENSORTAP_SOURCE_PYTORCH_CALL_READS_H_

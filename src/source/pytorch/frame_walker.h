@@ -11,8 +11,8 @@
 
 namespace tensortap::pytorch {
 
-// Finds out where the words lie and compares every frame of this thread with what Python says. Called with the GIL, from Python code.
-// False for a Python that is not known, a free-threaded or debug build, or any difference: then frames are walked with the GIL.
+// Finds the offsets of the words and compares every frame of this thread with Python's own report. Called with the GIL, from Python code.
+// False for an unknown Python, a free-threaded or debug build, or any difference: then frames are walked with the GIL.
 bool test_frame_walk();
 // Whether the self-test passed and the walk was not switched off.
 bool frame_walk_works();

@@ -44,7 +44,7 @@ int level_of_call(bool is_root) {
   // A model's call begins a round, whether or not anything of it is looked at.
   if (calls_apart && is_root && calls->compiling == 0 && calls->nodes.empty()) return TENSORTAP_LEVEL_MODEL;
   if (!calls_apart && (capture->levels & kModuleLevels) == 0) return -1;
-  // A module that is called in the backward pass computes again what is known.
+  // A module that is called in the backward pass computes known values again.
   if (!capture->observing.load(std::memory_order_relaxed) || calls->compiling > 0 || !calls->nodes.empty()) return -1;
   if (calls_apart) return TENSORTAP_LEVEL_MODULE;
   if (is_root && (capture->levels & 1U << TENSORTAP_LEVEL_MODEL) != 0) return TENSORTAP_LEVEL_MODEL;

@@ -1,4 +1,4 @@
-// What Python's side reports of the graphs that torch.compile makes, and of calls of modules that are events.
+// Events that the Python side reports for the graphs that torch.compile makes, and for calls of modules that are events.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_GRAPH_EVENTS_H_
 #define TENSORTAP_SOURCE_PYTORCH_GRAPH_EVENTS_H_
@@ -36,7 +36,7 @@ struct DumpSlot {
 constexpr uint32_t kSlotChanged = 1;    // its memory holds something else than when it was last seen
 constexpr uint32_t kSlotOnlyNoted = 2;  // nothing else is reported of it
 
-// What a dump node reports.
+// The report of a dump node.
 struct DumpRole {
   uint32_t node = 0;   // its number
   uint32_t phase = 0;  // enum tensortap_phase
@@ -64,7 +64,7 @@ struct GraphEvents {
   // captured now: then end is not called.
   int64_t (*graph_begins)(ModuleId root, bool backward) = nullptr;
   void (*graph_ends)() = nullptr;
-  // A graph wrote into memory, and nothing told into which.
+  // A graph wrote into unknown memory.
   void (*wrote_unseen)() = nullptr;
   // Between these torch.compile works on this thread: operators that it runs are not the program's, and names of autograd nodes are
   // collected.

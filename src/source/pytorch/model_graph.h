@@ -7,7 +7,7 @@
 
 namespace tensortap::pytorch {
 
-// What Python's side reports of such graphs. Constant. The adapter must be loaded.
+// The functions by which the Python side reports such graphs. Constant. The adapter must be loaded.
 const ModelEvents& model_events();
 
 }  // namespace tensortap::pytorch

@@ -1,4 +1,4 @@
-// What the Python side told about the modules of the program: their numbers and paths, and the names of their parameters.
+// The modules of the program, as the Python side reported them: their numbers and paths, and the names of their parameters.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_MODULE_TABLE_H_
 #define TENSORTAP_SOURCE_PYTORCH_MODULE_TABLE_H_

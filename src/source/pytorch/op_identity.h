@@ -51,7 +51,7 @@ struct ToldArguments {
 // The arguments of a call that begins; with `text` false, only the digest.
 ToldArguments arguments_of(const tensortap_torch_call& call, const tensortap_torch_adapter& adapter, bool text);
 
-// What makes two calls the same op.
+// Calls with equal keys are the same op.
 struct OpKey {
   uint32_t op = 0;
   ModuleId module = 0;

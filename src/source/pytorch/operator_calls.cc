@@ -43,7 +43,7 @@ OpIdentity& identity_of(TorchCapture& capture, ThreadCalls& calls, const OpKey& 
   return identity;
 }
 
-// Gathers the arguments of a call for the session, and notes them in `pending` where its end tells them again.
+// Gathers the arguments of a call for the session, and notes them in `pending` if its end reports them again.
 void gather_inputs(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
   calls.tensors.clear();
   for (uint32_t i = 0; i < call.tensor_count; ++i) {
@@ -170,8 +170,8 @@ bool calls_kernels(const TorchCapture& capture, const PendingCall& pending) {
   return takes_kernels && capture.identities.calls_apart() && !pending.own_memory;
 }
 
-// Whether a call that comes after an optimizer's step still belongs to that step, by the values that it reads: the program looks at its
-// loss, or works out how good its outputs were. What reads the new parameters begins the next step, as any call of a module does.
+// Whether a call that comes after an optimizer's step still belongs to that step, by the values that it reads: the program reads its loss,
+// or computes how good its outputs were. A call that reads the new parameters begins the next step, as any call of a module does.
 bool reads_lingering_step(TorchCapture& capture, const ThreadCalls& calls, const tensortap_torch_call& call) {
   if (call.tensor_count == 0 || !calls.nodes.empty() || calls.optimizer != 0 || current_module() != 0) return false;
   const TorchOperator& op = capture.runtime.operators[call.op];
@@ -257,7 +257,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
 
 namespace {
 
-// Whether anything of what a call without tensors gave can be reported: tracing gives none.
+// Whether any result of a call without tensors can be reported: tracing gives none.
 bool gave_values(const tensortap_torch_call& call) {
   for (uint32_t i = 0; i < call.tensor_count; ++i) {
     const uint32_t kind = call.tensors[i].kind;
@@ -371,7 +371,7 @@ void operator_ends(const tensortap_torch_call* call) {
     return;
   }
   if ((call->flags & TENSORTAP_TORCH_CALL_LATER) != 0) {
-    // collective_done() has it. Until then its memory holds neither what it held nor what it will hold.
+    // collective_done() reports it. Until then its memory holds neither the old values nor the new ones.
     if (capture && capture.get() == pending->capture) note_writes(*calls, *pending, {call->tensors, call->tensor_count});
     return;
   }
@@ -387,7 +387,7 @@ void collective_done(void* token, const tensortap_torch_tensor* tensors, uint32_
   if (capture && capture.get() == pending->capture) {
     const std::span<const tensortap_torch_tensor> written(tensors, count);
     note_writes(*calls, *pending, written);
-    // One that the selection leaves out was begun for what it writes.
+    // A collective that the selection leaves out was begun only for its writes.
     if (error != nullptr) {
       report_failed_work(*calls, *pending, error);
     } else {

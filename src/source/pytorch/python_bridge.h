@@ -1,4 +1,4 @@
-// What this library knows of the Python interpreter in its process, if there is one: module paths, parameter names and source lines.
+// Facts about the Python interpreter in this process, if there is one: module paths, parameter names and source lines.
 //
 // Python's symbols are weak, no Python header is used: one library serves every Python version and programs without any.
 

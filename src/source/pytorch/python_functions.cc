@@ -128,7 +128,7 @@ PyObject* compiled_graphs_function(PyObject*, PythonArguments, ptrdiff_t) { retu
 // can_open() -> whether a tracker takes open() and close()
 PyObject* can_open(PyObject*, PythonArguments, ptrdiff_t) { return PyBool_FromLong(python_events().open != nullptr ? 1 : 0); }
 
-// open(config, name of the config, folder) -> "" or what went wrong
+// open(config, name of the config, folder) -> "" or the error
 PyObject* open(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto config = text_of(arguments[0]);
   const auto name = config ? text_of(arguments[1]) : std::nullopt;

@@ -155,7 +155,7 @@ PyObject* round_begins_function(PyObject*, PythonArguments arguments, ptrdiff_t)
   return python_none();
 }
 
-// operation_begins(number of the node, 0 = no operation; whether nothing will tell its tensors) -> what operation_ends() gets
+// operation_begins(number of the node, 0 = no operation; whether its tensors will not be reported) -> the argument of operation_ends()
 PyObject* operation_begins_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto node = static_cast<uint32_t>(PyLong_AsLong(arguments[0]));
   const bool unseen = PyObject_IsTrue(arguments[1]) == 1;
@@ -164,7 +164,7 @@ PyObject* operation_begins_function(PyObject*, PythonArguments arguments, ptrdif
   return PyLong_FromLong(function == nullptr ? 0 : static_cast<long>(function(node, unseen)));
 }
 
-// operation_ends(what operation_begins() gave)
+// operation_ends(the result of operation_begins())
 PyObject* operation_ends_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto before = static_cast<uint64_t>(PyLong_AsLong(arguments[0]));
   if (PyErr_Occurred() != nullptr) return nullptr;

@@ -1,4 +1,4 @@
-// Which call of which operation runs on a thread, for layouts that tell calls apart (TENSORTAP_IDENTITY_CALL).
+// Which call of which operation runs on a thread, for layouts that distinguish calls (TENSORTAP_IDENTITY_CALL).
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_RUNNING_OPERATIONS_H_
 #define TENSORTAP_SOURCE_PYTORCH_RUNNING_OPERATIONS_H_

@@ -1,5 +1,5 @@
 // Which step of the program runs: an optimizer's step, a call of a model where there is no optimizer, a call of the modules that the user
-// chose, or what the program says. Or, for layouts that tell calls apart, which round: a call of a model in its phase.
+// chose, or a step that the program announces. For layouts that distinguish calls, which round: a call of a model in its phase.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_STEP_COUNTER_H_
 #define TENSORTAP_SOURCE_PYTORCH_STEP_COUNTER_H_
@@ -19,7 +19,7 @@
 
 namespace tensortap::pytorch {
 
-// What begins the steps.
+// The events that begin steps.
 enum class StepsBy : uint8_t {
   kProgram,  // the program: its optimizer, its models, or what it says
   kRounds,   // round_begins() alone
@@ -37,7 +37,7 @@ class PacingOptimizer {
   bool ends_step(const std::string& name, const void* optimizer);
 
  private:
-  // So many steps of another optimizer in a row say that the first one is done with.
+  // After so many steps of another optimizer in a row, the first one is done.
   static constexpr int kMostOfAnother = 32;
   [[nodiscard]] bool takes_over(const std::string& name, const void* optimizer);
 
@@ -52,14 +52,14 @@ class PacingOptimizer {
 // Thread-safe.
 class StepCounter {
  public:
-  // `on_step` receives whether anything of the step that begins is to be looked at.
+  // `on_step` receives whether anything of the step that begins is looked at.
   StepCounter(tensortap_session* session, void (*on_step)(void* context, bool wanted), void* context, StepsBy by = StepsBy::kProgram)
       : session_(session), on_step_(on_step), context_(context), by_(by) {}
   StepCounter(const StepCounter&) = delete;
   StepCounter& operator=(const StepCounter&) = delete;
 
   [[nodiscard]] int64_t current() const { return step_.load(std::memory_order_relaxed); }
-  // What tensortap_step_begin() got with it: the phase of the model in a round, otherwise 0.
+  // The run that tensortap_step_begin() got with it: the phase of the model in a round, otherwise 0.
   [[nodiscard]] uint64_t run() const { return run_.load(std::memory_order_relaxed); }
   // That of the current step, where steps are rounds.
   [[nodiscard]] Round round() const { return {count_.load(std::memory_order_relaxed), static_cast<uint32_t>(run())}; }
@@ -68,8 +68,8 @@ class StepCounter {
   // Ends the last one.
   void end();
 
-  // Whether an optimizer has ended the current step and nothing of the next one has run. A step goes on until then, so that what the
-  // program still reads of it, such as the loss, belongs to it.
+  // Whether an optimizer has ended the current step and nothing of the next one has run. A step goes on until then, so that values which
+  // the program still reads of it, such as the loss, belong to it.
   [[nodiscard]] bool lingers() const { return lingers_.load(std::memory_order_relaxed); }
   // Something of the next step runs: begins it if the current one lingers.
   void move_on();
@@ -80,7 +80,7 @@ class StepCounter {
   void optimizer_made(const void* optimizer);
   // The optimizer that was there is gone.
   void optimizer_gone(const void* optimizer);
-  // An optimizer was made before the capture began: what follows a backward pass may be of its step.
+  // An optimizer was made before the capture began: operators after a backward pass may belong to its step.
   void optimizer_may_come() { optimizer_may_come_.store(true, std::memory_order_relaxed); }
   // Whether a model ran yet, or a step has ended.
   [[nodiscard]] bool model_runs() const { return model_runs_.load(std::memory_order_relaxed); }

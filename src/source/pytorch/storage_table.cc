@@ -80,7 +80,7 @@ bool StorageTable::grow(Shard& shard) {
   return true;
 }
 
-// Moves up what is behind the gap and belongs before it.
+// Closes the gap with the entries behind it that belong before it.
 void StorageTable::erase(Shard& shard, size_t position) {
   size_t gap = position;
   for (size_t i = next_of(gap, shard.capacity); shard.entries[i].storage != nullptr; i = next_of(i, shard.capacity)) {

@@ -1,4 +1,4 @@
-// Numbers for the blocks of memory that tensors live in, and for what they hold.
+// Numbers for the blocks of memory that tensors live in, and for their contents.
 //
 // A block is known by its StorageImpl, which the table holds weakly: its memory is free to go, but no other block gets its identity. Each
 // held StorageImpl is a small piece of the program's heap: the free memory around it cannot be joined, and the heap would grow without end.
@@ -25,7 +25,7 @@ struct WriteTime {
   bool by_optimizer = false;
 };
 
-// What a block holds at one moment.
+// The content of a block at one moment.
 struct StorageContent {
   uint64_t storage = 0;    // number of the block, 0 = none
   uint64_t version = 0;    // changes with every write
@@ -41,8 +41,8 @@ class MetStorages {
 
  private:
   friend class StorageTable;
-  // Blocks of age n are looked at every 2^n operators, and those that lived on are of the next age, up to the last: so what expired is held
-  // about as long again as it lived, at most, and a block that lives on costs next to nothing.
+  // Blocks of age n are examined every 2^n operators, and the survivors get the next age, up to the last. So an expired block is held about
+  // as long again as it lived, at most, and a block that lives on costs next to nothing.
   static constexpr int kAges = 10;
   struct Block {
     const void* storage;
@@ -60,7 +60,7 @@ class StorageTable {
   StorageTable(const StorageTable&) = delete;
   StorageTable& operator=(const StorageTable&) = delete;
 
-  // What the block of a tensor holds.
+  // The content of a tensor's block.
   StorageContent look(const tensortap_torch_tensor& tensor, MetStorages& met);
   // The same before an operator writes into the tensor, if its block is known: memory that no operator met yet stays unknown.
   void look_before_write(const tensortap_torch_tensor& tensor);
@@ -121,7 +121,7 @@ class StorageTable {
   static size_t home_of(const void* storage, size_t capacity) { return (hash_of(storage) / kShards) & (capacity - 1); }
   static size_t next_of(size_t place, size_t capacity) { return (place + 1) & (capacity - 1); }
   Shard& shard_of(const void* storage) { return shards_[hash_of(storage) % kShards]; }
-  // Under the shard's lock: finds the tensor's block or adds it, and calls `change(entry, added)`. What the block holds then.
+  // Under the shard's lock: finds the tensor's block or adds it, and calls `change(entry, added)`. Returns the block's content after that.
   template <class Change>
   StorageContent meet(const tensortap_torch_tensor& tensor, MetStorages& met, Change&& change);
   static void forget_parts(Entry& entry);

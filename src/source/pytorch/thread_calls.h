@@ -20,7 +20,7 @@ namespace tensortap::pytorch {
 class TorchCapture;
 class TorchSession;
 
-// An argument that is to be shown when the call has run, as it was before.
+// An argument as it was before the call, to be shown when the call has run.
 struct ReadArgument {
   const void* storage;
   const void* data;
@@ -83,7 +83,7 @@ struct ThreadCalls {
   MetStorages met;
 };
 
-// Before what the thread runs next: says that it goes on, where an operator of it has failed.
+// To be called before the thread runs anything else: reports that it goes on after one of its operators failed.
 void tell_that_it_goes_on(ThreadCalls& calls, tensortap_session* session);
 
 // The calls of the calling thread; null while the thread ends, or when there is no memory.

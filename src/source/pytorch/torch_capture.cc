@@ -37,7 +37,7 @@ void on_step(void* context, bool wanted) {
   capture.observe();
 }
 
-// What ran in compiled graphs never came by: it is accounted for as one op that was not captured.
+// Operators in compiled graphs were not seen: they are reported as one op that was not captured.
 void account_for_compiled_graphs(tensortap_session* session) {
   const uint64_t graphs = compiled_graphs();
   if (graphs == 0) return;

@@ -23,7 +23,7 @@ constexpr uint32_t kNotOfItsOp = TENSORTAP_TORCH_TENSOR_UNFINISHED | TENSORTAP_T
 
 bool is_functional_collective(const TorchOperator& op) { return op.name_space.starts_with("_c10d_functional"); }
 
-// Views of what a collective still writes, and what waits for it, read no values: nothing is lost without them.
+// Views of memory that a collective still writes, and ops that wait for it, read no values: nothing is lost without them.
 bool passes_on_unfinished(const TorchOperator& op, const tensortap_torch_tensor& tensor) {
   if ((tensor.flags & TENSORTAP_TORCH_TENSOR_UNFINISHED) == 0) return false;
   return is_functional_collective(op) || (op.flags & (TENSORTAP_TORCH_OP_VIEW | TENSORTAP_TORCH_OP_REARRANGES)) != 0;
@@ -79,7 +79,7 @@ GraphNode for_root(const GraphNode& told, ModuleId root) {
   return node;
 }
 
-// What runs a node that no operation calls.
+// The pass that runs a node which no operation calls.
 uint32_t pass_of(const KnownNode& node) {
   if (node.updates) return TENSORTAP_PHASE_UPDATE;
   return node.scope != 0 ? uint32_t{TENSORTAP_PHASE_BACKWARD} : 0;

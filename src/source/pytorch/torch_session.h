@@ -1,6 +1,6 @@
-// One open session of capture.h, and what links torch's calls to it: which op a call is, what the memory holds, which step runs, what
-// compiled graphs run. The capture of the program's operators is one (torch_capture.h); a graph that another tool runs may have one of its
-// own.
+// One open session of capture.h, and the links from torch's calls to it: which op a call is, what the memory holds, which step runs, what
+// compiled graphs run. The capture of the program's operators is one (torch_capture.h); a graph that another tool runs may have a separate
+// one.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_TORCH_SESSION_H_
 #define TENSORTAP_SOURCE_PYTORCH_TORCH_SESSION_H_
@@ -26,7 +26,7 @@ namespace tensortap::pytorch {
 // The bits of tensortap_levels() for calls of modules, which torch's callbacks do not report.
 inline constexpr uint32_t kModuleLevels = 1U << TENSORTAP_LEVEL_MODULE | 1U << TENSORTAP_LEVEL_MODEL;
 
-// What stays the same from session to session of a process.
+// Shared by all sessions of a process.
 struct TorchRuntime {
   tensortap_torch_adapter adapter{};
   OperatorTable operators;
@@ -64,8 +64,8 @@ class TorchSession {
   // The time of a write now. Memory that is written before the first model runs belongs to all steps.
   [[nodiscard]] WriteTime write_time(bool by_optimizer) const { return {steps.model_runs() ? steps.current() : -1, by_optimizer}; }
 
-  // Fills `out` with what is reported to the session of a tensor that holds `content`. False when there is nothing to report; a tensor that
-  // cannot be captured is reported to the session, once for each op and kind.
+  // Fills `out` with the report of a tensor that holds `content`. False when there is nothing to report; a tensor that cannot be captured
+  // is reported to the session, once for each op and kind.
   bool describe(OpIdentity& identity, const tensortap_torch_tensor& tensor, const StorageContent& content, tensortap_tensor& out) const;
 
   // The op of this session's dump for a node of a compiled graph that runs for `root`. Lives as long as the process.

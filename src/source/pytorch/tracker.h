@@ -1,4 +1,4 @@
-// What the adapter calls: from calls, nodes and scopes of torch to events of a session.
+// The functions that the adapter calls: they turn calls, nodes and scopes of torch into events of a session.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_TRACKER_H_
 #define TENSORTAP_SOURCE_PYTORCH_TRACKER_H_

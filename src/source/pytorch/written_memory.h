@@ -1,4 +1,4 @@
-// Which memory an operator writes into, and what else lies in it.
+// Which memory an operator writes into, and which other tensors lie in it.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_WRITTEN_MEMORY_H_
 #define TENSORTAP_SOURCE_PYTORCH_WRITTEN_MEMORY_H_

@@ -20,7 +20,7 @@ inline constexpr std::string_view kTableBegin = "Input/Output,";
 // The words of configs for statistics, in the order of the columns that they choose; the first kDefaultWords count where none is chosen.
 inline constexpr std::array<std::string_view, 7> kStatisticWords = {"Max", "Min", "Avg", "Nan", "Negative Inf", "Positive Inf", "L2norm"};
 inline constexpr size_t kDefaultWords = 6;
-// The Stat bits that the column of a word needs; 0 for what is no word.
+// The Stat bits that the column of a word needs; 0 for an unknown word.
 uint32_t stats_of_word(std::string_view word);
 
 struct StatisticPlace {

@@ -86,7 +86,7 @@ constexpr ConfigRules k2_10 = [] {
   return rules;
 }();
 
-// Oldest first. What each row says was seen in that release's files or code.
+// Oldest first. Each row was seen in that release's files or code.
 constexpr Release kReleases[] = {
     {"2.0", {1, 3, 0}, k2_0, {"2.0.0", false, false, kTenCategories, false, false, false, true, true}},
     {"2.2.15", {2, 2, 15}, k2_2_15, {"2.2.15", false, false, kElevenCategories, false, false, false, true, true}},

@@ -1,4 +1,4 @@
-// The releases of MindSpore that tensortap knows: how each reads a config, and what tree it writes on which device. One table.
+// The releases of MindSpore that tensortap knows: how each reads a config, and which tree it writes on which device. One table.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_RELEASE_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_RELEASE_H_
@@ -33,7 +33,7 @@ struct ConfigRules {
   bool ge_variable;                      // ENABLE_MS_GE_DUMP=1 leaves it to the graph engine
 };
 
-// What tree a release writes.
+// The tree that a release writes.
 struct TreeRules {
   std::string_view ms_version;  // in config.json
   bool full_scope;              // in file names: the whole scoped name, "/" written "_"; otherwise its last part

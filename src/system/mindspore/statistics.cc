@@ -62,7 +62,7 @@ double smallest(const TensorStats& stats) {
 double average(const TensorStats& stats) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   if (stats.nan > 0) return kNan;
-  // What the processor makes of inf - inf and of 0 / 0 has its sign set.
+  // The processor's result of inf - inf and of 0 / 0 has its sign set.
   if (stats.count == 0 || (stats.pos_inf > 0 && stats.neg_inf > 0)) return std::copysign(kNan, -1.0);
   if (stats.pos_inf > 0) return std::numeric_limits<double>::infinity();
   if (stats.neg_inf > 0) return -std::numeric_limits<double>::infinity();
@@ -106,7 +106,7 @@ void write_count(const StatisticRow& row, std::string& text) {
   if (has(row.record->stats, bit)) append_decimal(row.record->stats.*field, text);
 }
 
-// Counts what is below or above zero; `infinite` of them are left out where only finite values count.
+// Counts the values below or above zero; `infinite` of them are left out where only finite values count.
 template <uint32_t bits, uint64_t TensorStats::*field, uint64_t TensorStats::*infinite>
 void write_sign_count(const StatisticRow& row, std::string& text) {
   const TensorStats& stats = row.record->stats;

@@ -28,14 +28,14 @@ std::span<const Category> categories();
 // Null if the word is unknown.
 const Category* find_category(std::string_view item);
 
-// What a config without `statistic_category` has.
+// The categories of a config without `statistic_category`.
 std::vector<std::string> default_categories();
 
 // Immutable. Thread-safe.
 class StatisticTable {
  public:
-  // `categories` is what the user asked for, joined by ","; releases with fixed columns ignore it. Errors: kInvalidArgument listing the
-  // categories of the release.
+  // `categories`: the user's choice, joined by ","; releases with fixed columns ignore it. Errors: kInvalidArgument listing the categories
+  // of the release.
   static Result<StatisticTable> create(const TreeRules& rules, std::string_view categories);
 
   [[nodiscard]] const std::string& header() const { return columns_.header(); }

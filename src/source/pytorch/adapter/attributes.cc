@@ -62,7 +62,7 @@ void append_complex(c10::complex<double> number, std::string& json) {
   json += "]}";
 }
 
-// A process group is not made again, but told by the name under which run.json has its members.
+// A process group is not made again; the JSON has the name under which run.json lists its members.
 bool append_group(const c10::IValue& value, std::string& json) {
   const std::string name = group_name(value);
   if (name.empty()) return false;
@@ -72,7 +72,7 @@ bool append_group(const c10::IValue& value, std::string& json) {
   return true;
 }
 
-// What cannot be made again of text.
+// For a value that cannot be made again from text.
 void append_not_kept(std::string_view what, std::string& json) {
   json += R"({"not_kept": )";
   append_text(what, json);
@@ -249,7 +249,7 @@ void append_slots(const CallArguments& arguments, std::string_view name, bool (*
   json += ": [" + slots + "]";
 }
 
-// What is known of this call beside its arguments.
+// Adds the known facts about this call beside its arguments.
 void append_facts(const CallArguments& arguments, std::string& json) {
   if (std::any_of(arguments.values.begin(), arguments.values.end(), is_infinite)) {
     json += json.size() > 1 ? R"(, "intended_inf": true)" : R"("intended_inf": true)";

@@ -115,7 +115,8 @@ class Collective {
     return std::ranges::any_of(storages_, [&](const void* storage) { return other.writes(storage); });
   }
 
-  // Reports it if it is complete, or is given up; true when it was reported, now or before. `patient`: waits for a thread that is at it.
+  // Reports it if it is complete, or is given up. True when it was reported, now or before. `patient`: waits for a thread that is
+  // reporting.
   bool report(const tensortap_torch_tracker& tracker, bool patient, bool give_up = false);
 
  private:
@@ -156,7 +157,7 @@ void forget(const Collective* collective) {
   running().count = running().collectives.size();
 }
 
-// What another collective that is not complete writes to is not this one's alone.
+// Memory that another unfinished collective writes to does not belong to this one alone.
 void remember(const std::shared_ptr<Collective>& collective, const tensortap_torch_tracker& tracker) {
   const std::lock_guard lock(running().mutex);
   for (const auto& one : running().collectives) {
@@ -256,7 +257,7 @@ void follow(const std::shared_ptr<Collective>& collective, const tensortap_torch
 
 void report_complete(std::span<tensortap_torch_tensor> tensors, bool may_write) {
   if (running().count.load(std::memory_order_acquire) == 0) return;
-  // A thread that does the work of collectives calls operators for it, which read and write what is in the making.
+  // A thread that does the work of collectives calls operators for it, which read and write unfinished values.
   const ThreadFrames* frames = thread_frames();
   if (frames == nullptr || !frames->starts_collectives) return;
   for (const auto& collective : all_running()) {

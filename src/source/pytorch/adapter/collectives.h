@@ -29,14 +29,14 @@ class Collective;
 // then complete.
 std::shared_ptr<Collective> collective_of(const Frame& frame, c10::ArrayRef<const c10::IValue> returns);
 
-// Arranges that tracker.collective_done() is called once, on whatever thread, with what the call returned and wrote. To be called after the
-// tracker knows that the call ended.
+// Arranges that tracker.collective_done() is called once, on any thread, with the tensors that the call returned and wrote. To be called
+// after the tracker knows that the call ended.
 void follow(const std::shared_ptr<Collective>& collective, const tensortap_torch_tracker& tracker);
 
 // Before an operator reads `tensors`, or after it made them: reports collectives that are complete, and flags the tensors into which one
-// still writes. `may_write`: the operator writes into those with the flag TENSORTAP_TORCH_TENSOR_WRITTEN, so that what a collective leaves
-// there is not its own any more. Costs one load where no collective runs. Any thread; one that starts no collectives may work for one, and
-// is left alone.
+// still writes. `may_write`: the operator writes into those with the flag TENSORTAP_TORCH_TENSOR_WRITTEN, so the final values there are no
+// longer the collective's. Costs one load where no collective runs. Any thread; one that starts no collectives may work for one, and is
+// left alone.
 void report_complete(std::span<tensortap_torch_tensor> tensors, bool may_write);
 
 // Operators are not seen from here on: collectives that are not complete lose their values.

@@ -10,13 +10,13 @@ namespace tensortap::torch_adapter {
 // Where its calls go; before define_operators().
 void set_tracker_for_dumps(const tensortap_torch_tracker* tracker);
 
-// Registers tensortap::dump(Tensor(a!)[] tensors, int site) -> () for every backend. It changes nothing: the schema says that it
-// writes, since compilers drop what has no result and no effect. Dispatch modes do not see it, and tensors without values (tracing) are
-// told as such. Registers tensortap::name_group(Any group, str name) -> (), too. Throws what torch throws when a name is taken; the second
-// call does nothing.
+// Registers tensortap::dump(Tensor(a!)[] tensors, int site) -> () for every backend. It changes nothing: its schema declares a write
+// because compilers drop calls without a result and an effect. Dispatch modes do not see it, and tensors without values (tracing) are
+// reported as such. Also registers tensortap::name_group(Any group, str name) -> (). Throws torch's exception when a name is taken; the
+// second call does nothing.
 void define_operators();
 
-// The name that tensortap::name_group() gave to this process group; "" for what has none, and for all else.
+// The name that tensortap::name_group() gave to this process group; "" for a group without one, and for all other values.
 std::string group_name(const c10::IValue& value);
 
 // Suspends the callbacks of this thread while a graph runs that reports its nodes itself. If others, such as the profiler, have callbacks

@@ -114,7 +114,7 @@ void report_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& 
   frame.is_reported = true;
 }
 
-// What may turn out to be a kernel when it ends.
+// Notes the begin of a call that may turn out to be a kernel when it ends.
 void note_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& record) {
   frame.exceptions = exceptions_now(frame);
   gather_arguments(frames, frame, arguments_of(record, *frame.facts));
@@ -227,7 +227,7 @@ std::vector<at::Tensor> gather_what_it_read(const ThreadFrames& frames, std::vec
   return alive;
 }
 
-// What tensortap_torch_show_arguments gets.
+// The argument of tensortap_torch_show_arguments.
 struct ShownArguments {
   ThreadFrames& frames;
   const Frame& frame;

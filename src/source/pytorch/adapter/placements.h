@@ -16,7 +16,7 @@ namespace tensortap::torch_adapter {
 
 struct OperatorFacts;
 
-// Keeps the arguments that are tensors of a Python class for the calls below, whose arguments are what these hold.
+// Keeps the arguments that are tensors of a Python class, for the calls below, whose arguments are the tensors inside these.
 void note_wrapped(Frame& frame, c10::ArrayRef<const c10::IValue> arguments);
 
 // The placements of the arguments of a call that begins on this thread, below one of the same operator on DTensors: a JSON object that maps
@@ -30,7 +30,7 @@ int64_t outer_sequence_number(const OperatorFacts& facts);
 // Whether a call that begins or ends on this thread is below one on tensors of a Python class.
 bool is_below_wrapped(const ThreadFrames& frames);
 
-// Whether an argument of such a call is what a parameter holds: a leaf that requires a gradient.
+// Whether an argument of such a call is the tensor of a parameter: a leaf that requires a gradient.
 bool holds_parameter(const CallArguments& arguments, uint32_t slot);
 
 }  // namespace tensortap::torch_adapter

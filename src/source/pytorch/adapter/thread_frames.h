@@ -17,7 +17,7 @@ namespace tensortap::torch_adapter {
 
 struct OperatorFacts;
 
-// An argument that is looked at again when the call ends.
+// An argument that is examined again when the call ends.
 template <class Reference>
 struct KeptArgument {
   Reference tensor;

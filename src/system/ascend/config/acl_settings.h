@@ -1,5 +1,5 @@
-// A dump config as AscendCL understands it: every key of "dump", in the order in which it is checked, and what the keys make of each other.
-// What tensortap makes of it: dialect.h.
+// A dump config as AscendCL understands it: every key of "dump", in the order in which it is checked, and the effects of keys on each
+// other. dialect.h translates it for tensortap.
 
 #ifndef TENSORTAP_SYSTEM_ASCEND_CONFIG_ACL_SETTINGS_H_
 #define TENSORTAP_SYSTEM_ASCEND_CONFIG_ACL_SETTINGS_H_

@@ -31,7 +31,7 @@ constexpr uint8_t kHasStep = 2;  // its own name, or one above it, is the step
 constexpr uint8_t kInRank = 4;   // below a folder rank_R, or it
 constexpr std::string_view kExtraFolder = "extra-info";
 constexpr std::string_view kDebugFolder = "debug_files";
-// What lies in rank_R beside the nets.
+// The folders in rank_R beside the nets.
 constexpr std::array<std::string_view, 3> kRankCompanions = {".dump_metadata", "graphs", "execution_order"};
 
 // The last of the last `most` parts that `is` holds for; npos when there is none.

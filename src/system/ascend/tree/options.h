@@ -38,7 +38,7 @@ struct Options {
   std::string failure;  // what files of failed ops say of it
 };
 
-// What this layout reads of CaptureSpec::layout_options.
+// The keys of CaptureSpec::layout_options that this layout reads.
 extern const LayoutOption kLayoutOptions[7];
 
 // Errors: kInvalidArgument for a spec that keeps neither tensors nor statistics, and for options that do not exist.

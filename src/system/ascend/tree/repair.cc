@@ -89,7 +89,7 @@ class Repair {
   }
 
  private:
-  // A file with a number for its name, and what it says of itself.
+  // A file with a number for its name, and the facts that it contains about itself.
   struct Unexplained {
     const TreeFile* file;
     std::string op_name;
@@ -167,7 +167,7 @@ class Repair {
       learn_name(file, *whole);
       return {};
     }
-    // As if it went on for ever; a beginning of fewer bytes than it must have tells nothing.
+    // Parsed as if it had no end; a beginning that is shorter than any head shows nothing.
     Result<DumpDataFile> cut = bytes.size() < kLeastHead ? corrupt("too short") : parse_dump_data(bytes, kEndless);
     const bool readable = cut.ok() && cut->framing == DumpDataFraming::kHeader;
     if (!readable) {

@@ -105,7 +105,7 @@ class GeRepairTest : public testing::Test {
     return {dump->problems().begin(), dump->problems().end()};
   }
 
-  // What a dry run says, then what the real one does; a third finds nothing.
+  // The report of a repair, which a dry run foretells; a third run finds nothing.
   RepairReport repair() {
     const auto dry = repair_tree(folder_.path(), true);
     EXPECT_TRUE(dry.ok()) << dry.status().message();

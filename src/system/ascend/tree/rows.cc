@@ -30,7 +30,7 @@ constexpr size_t kFirstBytes = 4096;
 constexpr uint64_t kLargestTable = uint64_t{64} << 20;
 constexpr size_t kLongestMessage = 300;
 
-// One execution of an op, as its files tell.
+// One execution of an op, as its files describe it.
 struct OpRun {
   uint32_t file = 0;  // in the tree
   FileName name;      // views into the tree
@@ -50,7 +50,7 @@ Result<DumpDataFile> read_head(const std::string& path) {
   const std::span<const std::byte> there = head;
   TENSORTAP_ASSIGN_OR_RETURN(const uint64_t needed, dump_data_head_bytes(first_of(there, 16), size));
   if (needed <= head.size()) return parse_dump_data(first_of(there, needed), size);
-  // A map takes no memory, however large the file says that its message is.
+  // A map takes no memory, however large the message is by the file's own account.
   TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::open(path));
   return parse_dump_data(map.bytes(), map.bytes().size());
 }

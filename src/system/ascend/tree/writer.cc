@@ -114,7 +114,7 @@ Status Writer::add_op(OpId id, const OpInfo& info) {
   if (op.original.empty() && op.full_name != info.name) op.original = info.name;
   op.outputs = op.pseudo ? 1U : static_cast<uint32_t>(info.outputs.size());
   if (!op.pseudo) op.task = next_task_++;
-  // What was seen after an op ran stands where that op does.
+  // A look at a tensor after an op ran has that op's place in the order.
   if (const auto watcher = tasks_.find(watcher_of(info)); watcher != tasks_.end()) op.task = watcher->second;
   tasks_.try_emplace(info.name, op.task);
   inputs_.add_op(id, info);
@@ -122,7 +122,7 @@ Status Writer::add_op(OpId id, const OpInfo& info) {
   return {};
 }
 
-// Names that differ only in what is replaced get a number: a table of statistics has nothing else to tell its op by.
+// Names that differ only in replaced characters get a number: a table of statistics identifies its op by nothing else.
 std::string Writer::own_portable_name(const std::string& name) {
   const std::string portable = portable_name(name);
   std::string own = portable;
@@ -162,7 +162,7 @@ Status Writer::finish_lane(const Lane& lane) {
   lanes_.erase(found);
   if (execution.empty()) return {};
   Status status;
-  // The real system dumps what such an op reads before it runs, and what it made afterwards.
+  // The real system dumps the inputs of such an op before it runs, and its outputs afterwards.
   if (options_.scene != TreeScene::kOverflow && execution.changes_inputs()) {
     Execution before = execution;
     before.outputs.clear();
@@ -206,7 +206,7 @@ Status Writer::keep_data(Piece& piece) {
   return {};
 }
 
-// Inputs whose values their producers told, of this op and of those that were passed over.
+// Adds inputs whose values their producers reported, of this op and of those that were passed over.
 void Writer::add_inputs_before(const RecordRow& row, const Lane& lane) {
   inputs_.before(row, [&](const Rows::Input& input) {
     RecordRow of_reader = row;

@@ -163,7 +163,7 @@ TEST_F(AscendTreeWriter, PortableNamesAreTakenByTheVendorsTools) {
     ASSERT_TRUE(add(row, {1, 2}).ok());
   }
   ASSERT_TRUE(writer_->finish("{}").ok());
-  // What msaccucmp takes: the path's characters and the file's name.
+  // The forms that msaccucmp accepts: the path's characters and the file's name.
   const std::regex path_form("[A-Za-z0-9_./:()=-]+");
   const std::regex name_form(R"(^[A-Za-z0-9_-]+\.([A-Za-z0-9_-]+)\.[0-9]+(\.[0-9]+)?\.[0-9]{1,255}$)");
   std::map<std::string, std::string> op_of;

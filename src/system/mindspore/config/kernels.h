@@ -24,8 +24,8 @@ struct Kernels {
   std::vector<std::string> notes;
 };
 
-// `list` is an array. Each entry is what its JSON text without double quotes and spaces says; entries that are empty then are left out.
-// Errors: kInvalidArgument with the place of a regular expression that is wrong.
+// `list` is an array. The text of an entry is its JSON text without double quotes and spaces; entries that are then empty are left out.
+// Errors: kInvalidArgument with the place of a wrong regular expression.
 Result<Kernels> parse_kernels(const SpecValue& list, const KernelRules& rules);
 
 // The entry for the op of exactly this name. MindSpore takes a bare word for a type, so it is a name-regex(...).

@@ -47,7 +47,7 @@ std::optional<uint64_t> device_of(const Json& entry) {
   return number >= 0 && number < kMostDevices ? std::optional(static_cast<uint64_t>(number)) : std::nullopt;
 }
 
-// The items as the names of their columns; in a device dump only what devices compute.
+// The items as the names of their columns; in a device dump only those that devices compute.
 Status read_items(Value value, Reading& reading, const std::vector<std::string>& items) {
   std::set<std::string> host_only;
   std::vector<std::string>& chosen = reading.settings.categories;

@@ -52,7 +52,7 @@ Status read_stat_calc_mode(Value value, Reading& reading);
 Status read_precision(Value value, Reading& reading);
 Status read_sample_num(Value value, Reading& reading);
 
-// Those of common_dump_settings. `statistic_category` is read last: what it may hold depends on all others.
+// Those of common_dump_settings. `statistic_category` is read last: its valid values depend on all others.
 Status read_dump_mode(Value value, Reading& reading);
 Status read_path(Value value, Reading& reading);
 Status read_net_name(Value value, Reading& reading);

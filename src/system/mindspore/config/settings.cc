@@ -124,7 +124,7 @@ std::vector<std::string> keys_of(std::string_view section) {
   return names;
 }
 
-// The last key of all is read later: what it may hold depends on all others.
+// The last key of all is read later: its valid values depend on all others.
 bool is_last(const KeyRow& row) { return row.key.name == "statistic_category"; }
 
 bool knows(const Release& release, std::string_view since) {

@@ -1,5 +1,5 @@
-// A MindSpore dump config as MindSpore understands it: every key, in the order in which they are checked, and what the keys make of each
-// other. What tensortap makes of it: dialect.h.
+// A MindSpore dump config as MindSpore understands it: every key, in the order in which they are checked, and the effects of keys on each
+// other. dialect.h translates it for tensortap.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_CONFIG_SETTINGS_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_CONFIG_SETTINGS_H_
@@ -20,7 +20,7 @@ namespace tensortap::mindspore {
 // In the order in which they are checked.
 std::span<const ConfigKey> keys();
 
-// Who dumps the graph of an Ascend without e2e_dump_settings, as far as the environment says.
+// Which component dumps the graph of an Ascend without e2e_dump_settings, as far as the environment shows.
 enum class GraphDump : uint8_t { kOfRelease, kByGraphEngine, kByAcl };
 
 // The effective settings: after defaults, forced values and the order of things. Value type.

@@ -23,7 +23,7 @@ constexpr uint8_t kConstant = 1;
 constexpr uint8_t kStepAbove = 2;  // a folder STEP around TIME said the step
 
 constexpr std::string_view kConstants = "constants";
-// What lies in rank_R beside the nets.
+// The folders in rank_R beside the nets.
 constexpr std::array<std::string_view, 4> kRankFolders = {".dump_metadata", "graphs", "execution_order", "debug_files"};
 
 bool is_rank_folder(std::string_view name) { return std::ranges::find(kRankFolders, name) != kRankFolders.end(); }
@@ -158,7 +158,7 @@ FileRole role(const TreeFolder& folder, std::string_view name, EntryKind kind) {
   return is_numbered_json(name) ? FileRole::kCompanion : FileRole::kForeign;
 }
 
-// What lies beside the nets of a rank.
+// Whether the folder contains the metadata that lies beside the nets of a rank.
 bool has_metadata(const FolderNames& names) {
   const auto has = [&](std::string_view wanted) {
     return std::ranges::any_of(names.entries, [&](const FolderEntry& entry) { return names.name(entry) == wanted; });

@@ -1,4 +1,4 @@
-// What the names in a tree of MindSpore's dump mean.
+// The meaning of the names in a tree of MindSpore's dump.
 //
 //   rank_R/NET/GRAPH/ITERATION/              rank_R/NET/GRAPH/constants/            the synchronous tree
 //   [STEP/]TIME/DEVICE/NET/GRAPH/ITERATION/  [STEP/]TIME/DEVICE/[ITERATION/]        the asynchronous ones, TIME of 14 digits

@@ -38,7 +38,7 @@ class IrText {
     if (desc.dtype == DType::kUndefined) return "<null>";
     return concat("<Tensor[", dtype_name(profile_, desc.dtype), "], (", dims_text(desc), ")>");
   }
-  // What newer versions repeat of an input.
+  // The dimensions of an input, which newer versions repeat.
   [[nodiscard]] std::string dims(const TensorDesc& desc) const {
     return older_ || desc.dtype == DType::kUndefined ? "" : concat(" : [", dims_text(desc), "]");
   }

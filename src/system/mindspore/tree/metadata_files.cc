@@ -37,7 +37,7 @@ int input_output(const CaptureSpec& spec) {
   return spec.inputs ? 1 : 2;
 }
 
-// As Python writes a value that is no container: what MindSpore's own texts look like.
+// As Python, and so MindSpore, writes a value that is no container.
 std::string value_text(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
   if (value.is_string()) return value.get<std::string>();

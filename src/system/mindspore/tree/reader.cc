@@ -49,7 +49,7 @@ void add_crash(const std::string& path, Json& manifest) {
   }
 }
 
-// What .dump_metadata of the first rank says: the configuration and the version.
+// The configuration and the version from .dump_metadata of the first rank.
 std::string read_metadata(const Tree& tree) {
   Json manifest = Json::object();
   const auto with_rank = std::ranges::find_if(tree.folders, [](const auto& folder) { return !folder.dump.empty(); });

@@ -11,7 +11,7 @@
 namespace tensortap::mindspore {
 namespace {
 
-// Field numbers of debugger.ModelProto and what hangs below it.
+// Field numbers of debugger.ModelProto and of the messages in it.
 constexpr uint32_t kModelGraph = 4;
 constexpr uint32_t kGraphNode = 1;
 constexpr uint32_t kGraphParameters = 3;

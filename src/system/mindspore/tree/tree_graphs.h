@@ -1,4 +1,5 @@
-// What rank_R/graphs and rank_R/execution_order tell about the ops of a dump: full names with their scopes, and who makes what they read.
+// Facts about the ops of a dump from rank_R/graphs and rank_R/execution_order: full names with their scopes, and the producers of their
+// inputs.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_GRAPHS_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_GRAPHS_H_
@@ -16,7 +17,7 @@ namespace tensortap::mindspore {
 
 inline constexpr uint32_t kNoNode = 0xffffffffU;
 
-// One real input of a node: what tuples, loads and dependencies hand through is followed to where it comes from.
+// One real input of a node: tuples, loads and dependencies are followed to the source of the value.
 struct NodeInput {
   uint32_t node = kNoNode;
   uint32_t slot = 0;  // output of `node`

@@ -50,12 +50,12 @@ void Ops::add(OpId id, const OpInfo& info) {
   op.file_type = op.parameter ? std::string(kParameterType) : clean_op_type(info.type);
   op.file_name = op.constant ? concat("data-", next_constant_++) : clean_op_name(rules, op.scoped_name, op.parameter);
   if (op.parameter) {
-    // Two weights may differ in what was cleaned away only.
+    // Two weights may differ only in characters that were cleaned away.
     const std::string cleaned = op.file_name;
     for (int i = 2; !parameter_names_.insert(op.file_name).second; ++i) op.file_name = concat(cleaned, "_", i);
   }
   if (!op.parameter) op.task = running_++;
-  // What writes asynchronous dumps knows the file's name only.
+  // The writer of asynchronous dumps knows the file's name only.
   const bool full_name = rules.full_name_in_rows && !op.parameter && !asynchronous_;
   op.cells = concat(op.file_type, ",", full_name ? clean_cell(op.scoped_name) : op.file_name, ",");
 }
@@ -94,7 +94,7 @@ std::vector<GraphInput> Ops::inputs_of(OpId id) const {
     for (const ValueMaker& other : read.others) input.in_other_calls.push_back(position_of(other));
     inputs.push_back(std::move(input));
   }
-  // What was not recorded keeps its place.
+  // Inputs that were not recorded keep their places.
   for (uint32_t slot = 0; slot < op.inputs.size(); ++slot) {
     if (std::ranges::find(reads, slot, &ValueFlow::Read::slot) != reads.end()) continue;
     const OpInput& known = op.inputs[slot];
@@ -111,7 +111,7 @@ std::vector<GraphInput> Ops::inputs_of(OpId id) const {
   return inputs;
 }
 
-// Has the name that the program gives to a parameter, or tells whose input it is.
+// Named as the program names the parameter, or else after the op that reads it.
 GraphOp Ops::outside_value(size_t number, std::set<std::string>& names) const {
   const ValueFlow::Outside& outside = flow_.outside()[number];
   const OpInfo& reader = ops_[outside.reader].info;
