@@ -42,7 +42,7 @@ class SketchBuilder {
   SketchBuilder(const SketchBuilder&) = delete;
   SketchBuilder& operator=(const SketchBuilder&) = delete;
 
-  // The next `count` packed elements; `data` may have any alignment, and of types narrower than a byte begins a byte.
+  // Adds the next `count` packed elements. `data` may have any alignment; elements narrower than a byte begin at a byte.
   void add(const void* data, uint64_t count, const SketchPiece& piece);
   // Elements that it takes with advantage at a time.
   [[nodiscard]] uint64_t wanted_elements() const;
@@ -54,7 +54,7 @@ class SketchBuilder {
 
   const DType dtype_;
   const SketchElements elements_;         // the type of the numbers that the parts read
-  std::unique_ptr<SketchPart> channels_;  // null when not asked, or when there are none
+  std::unique_ptr<SketchPart> channels_;  // null when not requested, or when there are none
   std::unique_ptr<SketchPart> blocks_;
   std::vector<double> converted_;  // bytes of `elements_`
 };
@@ -62,8 +62,8 @@ class SketchBuilder {
 // Only the sketch; `view` as in compute_stats(). Empty where sketch_state() reports none.
 TensorSketch compute_sketch(const TensorView& view, const SketchOptions& options);
 
-// Adds another sketch: of another step, of another rank, of another part. Errors: kInvalidArgument when the two do not have the same
-// axis, number of channels and size of blocks; then `sketch` is as it was. Both may lack channels, or blocks.
+// Adds another sketch: of another step, another rank or another part. Errors: kInvalidArgument when the two differ in axis, number of
+// channels or size of blocks; then `sketch` is unchanged. Both may lack channels, or blocks.
 Status merge_sketch(const TensorSketch& other, TensorSketch& sketch);
 
 }  // namespace tensortap

@@ -56,7 +56,8 @@ struct RunSums {
 
 // Sums over blocks.
 struct BlockTally {
-  // Four of them, of which neighbouring blocks take different ones: most have the same bin, and one waits for the other. The sum counts.
+  // Neighbouring blocks use different ones of the four: most blocks have the same bin, and one would wait for the other. Their sum is the
+  // result.
   uint64_t bins[4][BlockCounts::kBins] = {};
   uint64_t zero = 0;
   uint64_t nonzero = 0;

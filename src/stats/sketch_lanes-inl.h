@@ -1,5 +1,5 @@
-// How kernels of sketches read elements. Halves are read as they are: magnitudes on the 16-bit patterns, where a vector holds twice as
-// many, and squares in two vectors of float.
+// How kernels of sketches read elements. Halves are not converted: magnitudes use the 16-bit patterns, twice as many in a vector, and
+// squares use two vectors of float.
 
 #if defined(TENSORTAP_STATS_SKETCH_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENSORTAP_STATS_SKETCH_LANES_INL_H_

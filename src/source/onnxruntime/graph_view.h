@@ -36,7 +36,7 @@ class GraphView {
   [[nodiscard]] const Graph& graph() const { return graph_; }
   // Null for inputs, weights and values of other graphs.
   [[nodiscard]] const Node* producer(std::string_view value) const;
-  // Those that name the value as their input; nodes whose nested graphs read it are not in the list.
+  // The nodes that name the value as their input; nodes whose nested graphs read it are not in the list.
   [[nodiscard]] std::span<const Reader> readers(std::string_view value) const;
   // Null when no node has both, or several have.
   [[nodiscard]] const Node* named(std::string_view name, std::string_view type) const;

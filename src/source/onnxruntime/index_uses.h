@@ -26,7 +26,8 @@ using IndexUses = std::map<std::string, IndexUse, std::less<>>;
 IndexUses find_index_uses(const Model& model);
 
 // By the input's name: the narrowest floating type of 16 bits or more that the model converts its elements to, through operators that only
-// move them. Narrower types and codes (QuantizeLinear) do not count: one step of these is a change of percents, which no rounding makes.
+// move them. Narrower types and codes (QuantizeLinear) do not count: one step of these changes a value by percents, more than rounding
+// does.
 using NarrowReads = std::map<std::string, DType, std::less<>>;
 NarrowReads find_narrow_reads(const Model& model);
 NarrowReads merged(NarrowReads reads, const NarrowReads& others);

@@ -22,7 +22,7 @@ struct MadeRange {
 };
 
 // A tensor of `info`'s element type. The same seed, name, shape and range give the same bits everywhere. Errors: kInvalidArgument for
-// impossible sizes and for ranges that the type does not hold.
+// impossible sizes and for ranges that the type cannot store.
 Result<OwnedValue> make_input(const Api& api, const ValueInfo& info, const std::vector<int64_t>& dims, const MadeRange& range);
 
 // Describes the values of make_input() for people: "uniform 0..1", "0..30521 from the height of Gather \"words\"".

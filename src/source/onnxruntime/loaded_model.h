@@ -76,7 +76,7 @@ class LoadedModel {
   std::unique_ptr<InferenceSession> plain_;
 
   std::unique_ptr<PreparedModel> prepared_;  // of captured models
-  mutable std::shared_mutex capture_mutex_;  // held shared by runs, alone by what ends the capture
+  mutable std::shared_mutex capture_mutex_;  // held shared by runs, exclusively to end the capture
   OwnedSession session_;                     // guarded by capture_mutex_
   std::unique_ptr<EventSender> sender_;      // guarded by capture_mutex_
   mutable std::mutex tapped_mutex_;

@@ -34,7 +34,7 @@ class ModelDump final : public EventSender {
   // `why`: a short class of reasons.
   void nothing_captured(const std::string& why);
   void value_not_captured(const UntappedValue& value);
-  // Sends the weights of the executed graph, once, from the bytes that the table is made of, and keeps those that failed_reads.h speaks of.
+  // Sends the weights of the executed graph, once, from the bytes that the table was made from. Keeps those that failed_reads.h needs.
   void send_weights(const OpTable& ops, const BlockedGraph& blocks, const std::string& external_folder, AuthorWeights author);
 
   bool wants(const Tap& tap, const Run& run) override;

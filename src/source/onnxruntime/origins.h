@@ -1,5 +1,5 @@
-// Which of the author's nodes does an executed node implement? Many-to-many: fusion joins nodes, the optimiser copies and moves others,
-// and some nodes it makes itself.
+// Finds which of the author's nodes an executed node implements. Many-to-many: fusion joins nodes, the optimiser copies and moves others,
+// and adds new ones.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_ORIGINS_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_ORIGINS_H_

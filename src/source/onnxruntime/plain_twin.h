@@ -15,7 +15,7 @@
 
 namespace tensortap::onnxruntime {
 
-// Why two sessions that take turns could differ from one: an operator that may remember its earlier runs. "" when there is none.
+// The reason why two sessions that take turns could differ from one: an operator that may remember its earlier runs. "" = none.
 std::string state_between_runs(const Graph& executed);
 
 // A number for the shapes of a run: equal for inputs of equal types and similar dimensions. Only the three leading bits of a dimension

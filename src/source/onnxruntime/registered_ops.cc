@@ -171,7 +171,7 @@ std::vector<const char*> pointers(const std::vector<std::string>& texts) {
 
 std::vector<std::string> copies(const std::vector<std::string_view>& texts) { return {texts.begin(), texts.end()}; }
 
-// The node's own, which outputs are needed after all other ops have run, and the blocks of its images.
+// The node's own attributes, the outputs that are needed after all other ops have run, and the blocks of its images.
 Json described_attributes(const OpEntry& entry, AttributeBytes& bytes) {
   Json attributes = attributes_of(*entry.node, &bytes);
   if (!entry.graph_outputs.empty()) attributes[std::string(kGraphOutputs)] = entry.graph_outputs;
@@ -179,7 +179,7 @@ Json described_attributes(const OpEntry& entry, AttributeBytes& bytes) {
   return attributes;
 }
 
-// By entry, "" of pseudo-ops. The values that JSON does not hold whole go to the session first, as ops refer to them.
+// By entry, "" of pseudo-ops. The values that JSON cannot store whole go to the session first, since ops refer to them.
 std::vector<std::string> hand_over_attributes(tensortap_session* session, const OpTable& table) {
   std::vector<std::string> texts(table.entries.size());
   const auto describe = [&](AttributeBytes& bytes) {

@@ -103,7 +103,7 @@ Status read_libraries(const Json& value, std::string_view key, std::vector<std::
   return {};
 }
 
-// Where the model and its weights come from and where the optimised graph goes is the capture's own affair.
+// The capture itself chooses where the model and its weights come from and where the optimised graph goes.
 constexpr std::array<std::string_view, 6> kOwnEntries = {"session.load_model_format",
                                                          "session.save_model_format",
                                                          "session.model_external_initializers_file_folder_path",

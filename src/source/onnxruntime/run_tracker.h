@@ -1,4 +1,4 @@
-// Which run does a firing tap belong to? Several threads may run one session at the same time, and a tap only gets a kernel context.
+// Finds the run of a firing tap. Several threads may run one session at the same time, and a tap only gets a kernel context.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_RUN_TRACKER_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_RUN_TRACKER_H_
@@ -72,7 +72,7 @@ class RunTracker {
   // and so is a tap of the main graph that fires twice, since addresses come back. Null when the library does not report the logger.
   Run* run_of(const Api& api, const abi::KernelContext* context, uint32_t tap);
 
-  // Said when a tap of the run is done: the next run with the same logger may come on another thread.
+  // Called when a tap of the run is done: the next run with the same logger may come on another thread.
   void hand_over(Run& run);
 
   // Runs that were not announced get this listener, whose run_begins() and run_ends() are called, and count steps from 0.

@@ -49,7 +49,7 @@ int minor_release(std::string_view version);
 Result<Api> newest_api(const abi::ApiBase& base, const std::string& path);
 
 struct RuntimeCandidate {
-  std::string path;    // what dlopen is to be given
+  std::string path;    // for dlopen
   std::string origin;  // where it was found: "runtime", "TENSORTAP_ONNXRUNTIME", ...
   bool named = false;  // by the user
 };
@@ -58,7 +58,7 @@ inline constexpr std::string_view kLibraryName = "libonnxruntime.so";
 // The library in a folder: the wheels have its full version in the name and no symlink, other packages have libonnxruntime.so.
 std::optional<std::string> library_in(const std::string& folder);
 
-// Libraries found on this machine, best first. `requested` (a library, or a folder that holds one) comes alone when it is not empty.
+// Libraries found on this machine, best first. If `requested` (a library, or a folder that contains one) is not empty, only that one.
 // Errors: kNotFound when `requested` or TENSORTAP_ONNXRUNTIME names nothing usable.
 Result<std::vector<RuntimeCandidate>> find_runtimes(const std::string& requested);
 

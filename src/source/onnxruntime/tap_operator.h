@@ -60,8 +60,8 @@ class PublishedGraph {
   const int64_t number_;
 };
 
-// The operators of tapped sessions. Must outlive the sessions; its address must not change. The library's table is kept by each kernel as
-// the library hands it over, so sessions of different libraries live side by side.
+// The operators of tapped sessions. Must outlive the sessions; its address must not change. Each kernel keeps the library's table that it
+// was made with, so sessions of different libraries live side by side.
 class TapOperators {
  public:
   // For one session.

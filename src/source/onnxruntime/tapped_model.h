@@ -23,7 +23,7 @@ namespace tensortap::onnxruntime {
 inline constexpr const char* kTapDomain = "tensortap";
 inline constexpr const char* kSideTap = "Tap";
 inline constexpr const char* kAliasTap = "AliasTap";
-// Names of everything that taps add to a model begin so. No exporter uses it; a model that does is refused.
+// The prefix of all names that taps add to a model. No exporter uses it; a model that does is refused.
 inline constexpr std::string_view kTapPrefix = "tensortap/";
 
 enum class TapKind : uint8_t {
@@ -76,7 +76,8 @@ struct UntappedValue {
 
 enum class TapStyle : uint8_t {
   kSide,  // taps without outputs, order by the listing trick
-  // Taps that pass their tensor through without a copy, order by data flow; for outputs of the graph and nodes with several, side taps.
+  // Taps that pass their tensor through without a copy, ordered by data flow. Outputs of the graph and nodes with several outputs get side
+  // taps.
   kAlias,
 };
 
@@ -90,7 +91,7 @@ struct TappedModel {
 struct TapOptions {
   TapStyle style = TapStyle::kSide;
   bool inputs = false;  // also watch the tensors that a run is given: these taps fire first
-  // Stands in every tap as "graph", for operators that serve the taps of several models (tap_operator.h); 0 = nothing does.
+  // The attribute "graph" of every tap, for operators that serve the taps of several models (tap_operator.h); 0 = no such attribute.
   int64_t graph = 0;
   // Side taps also get the tensors that their node read, except for weights: the runtime then keeps these until the tap has fired.
   bool reads = false;

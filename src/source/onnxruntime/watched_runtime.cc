@@ -110,7 +110,7 @@ WatchedSession session_of(const abi::Session* handle) {
 }
 
 // A run of the library's, announced when its session is captured; `call` gets the session that runs. A run with a binding belongs to the
-// program's own session. The capture's own trouble is none of the program's.
+// program's own session. Errors of the capture do not reach the program.
 template <class Call>
 abi::Status* announced(abi::Session* handle, const GivenRun& given, Call call) noexcept {
   std::optional<ForeignSession::AnnouncedRun> run;

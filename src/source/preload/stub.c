@@ -312,7 +312,7 @@ void* tensortap_preload_resolve(void) {
 
 typedef const void* base_function(void);
 
-/* The real OrtGetApiBase of the one library of the process that is captured, the first that is asked for. */
+/* The real OrtGetApiBase of the one library of the process that is captured: the first that the program asks for. */
 static void* ort_function;
 
 static void* set_ort_function(void* function) {

@@ -38,11 +38,11 @@ typedef struct tensortap_torch_op {
   uint32_t flags;
   const char* name;                  /* "aten::add" */
   const char* overload;              /* "Tensor", "" for the default */
-  const char* const* argument_names; /* "" for what is no tensor; those at the end are left out */
+  const char* const* argument_names; /* "" for arguments that are no tensor; those at the end are left out */
   uint32_t argument_count;
   uint32_t return_count;
   uint64_t overwritten; /* bit n: the operator writes all of argument n and reads nothing of it, as of `out=` */
-  uint64_t written;     /* bit n: the schema says that the operator writes into argument n */
+  uint64_t written;     /* bit n: by its schema the operator writes into argument n */
 } tensortap_torch_op;
 
 /* How far a tensor can be looked into. */
@@ -96,20 +96,20 @@ typedef struct tensortap_torch_tensor {
 
 enum {
   TENSORTAP_TORCH_CALL_GRAD_MODE = 1u, /* gradients are being recorded */
-  TENSORTAP_TORCH_CALL_KERNEL = 2u,    /* computes without help of others: level "kernel"; told when it ended, begin and end at once */
+  TENSORTAP_TORCH_CALL_KERNEL = 2u,    /* computes without help: level "kernel"; reported when it ended, begin and end at once */
   TENSORTAP_TORCH_CALL_COMPOSITE = 4u, /* the program's own call, looked through by the level "op": level "api" */
   TENSORTAP_TORCH_CALL_RAISED = 8u,    /* at end: an exception left the call */
   TENSORTAP_TORCH_CALL_LATER = 16u,    /* at end: the tensors come with collective_done() */
   TENSORTAP_TORCH_CALL_DIRECT = 32u    /* an operator that is the program's own call: also level "api" */
 };
 
-/* Tells the arguments of a call as they are now, as far as they are still there, with `slot` and `element` as at its begin. Sets *tensors
+/* Reports the arguments of a call as they are now, as far as they still exist, with `slot` and `element` as at its begin. Sets *tensors
  * to an array that is valid until the end of the call was reported, and returns their number. */
 typedef uint32_t (*tensortap_torch_show_arguments)(void* arguments, const tensortap_torch_tensor** tensors);
 
-/* One call of an operator. At begin `tensors` are its arguments; at end of a call that raised its arguments again, as far as they are still
- * there; at any other end its returns, and then the arguments that it wrote and does not
- * return (flagged TENSORTAP_TORCH_TENSOR_WRITTEN; `slot` is that of the argument). */
+/* One call of an operator. At begin `tensors` are its arguments. At the end of a call that raised, they are its arguments that still exist.
+ * At any other end they are its returns, followed by the arguments that it wrote and does not return (flagged
+ * TENSORTAP_TORCH_TENSOR_WRITTEN; `slot` is that of the argument). */
 typedef struct tensortap_torch_call {
   uint32_t size;
   uint32_t op;    /* tracker->describe_op() */
@@ -138,7 +138,7 @@ typedef struct tensortap_torch_tracker {
   uint32_t version; /* TENSORTAP_ADAPTER_INTERFACE_VERSION */
   /* Number of an operator, from 0; once per operator. */
   uint32_t (*describe_op)(const tensortap_torch_op* op);
-  /* Returns a token for end(), null when the call is of no interest: end() is then called only if it raises. */
+  /* Returns a token for end(), null when the call is not needed: end() is then called only if it raises. */
   void* (*begin)(const tensortap_torch_call* call, uint64_t torch_thread);
   void (*end)(const tensortap_torch_call* call);
   void (*node_begin)(const tensortap_torch_node* node);
@@ -159,10 +159,10 @@ typedef struct tensortap_torch_adapter {
   uint32_t size;
   uint32_t version;          /* TENSORTAP_ADAPTER_INTERFACE_VERSION */
   const char* torch_version; /* of the headers that it was compiled with, "2.13.0" */
-  /* Keeps the identity of a storage from being used again, without keeping its memory; drop_storage() ends that. */
+  /* Prevents the reuse of a storage's identity without keeping its memory; drop_storage() ends that. */
   void (*hold_storage)(const void* storage);
   void (*drop_storage)(const void* storage);
-  int (*storage_expired)(const void* storage); /* 1 when nothing but holds is left of it */
+  int (*storage_expired)(const void* storage); /* 1 when only holds are left of it */
   /* Turns the callbacks for operators on or off; those for scopes stay on. `levels`: 1 << TENSORTAP_LEVEL_* of capture.h; operators are
    * reported in any case. */
   void (*observe)(int enabled, uint32_t levels);
@@ -182,11 +182,11 @@ typedef struct tensortap_torch_adapter {
   int (*define_operators)(void);
   /* The tracker's number of an operator by its schema's names ("aten::add", "Tensor"), described first if it is new; -1 = there is none. */
   int64_t (*find_op)(const char* name, const char* overload);
-  /* Between begin and end no operator of this thread is reported: a graph reports its nodes itself. Nests. Gives torch's number of the
+  /* Between begin and end no operator of this thread is reported: a graph reports its nodes itself. Nests. Sets torch's number of the
    * thread, and the sequence number that the thread's next autograd node will have. */
   void (*graph_begin)(uint64_t* thread, int64_t* sequence_number);
   void (*graph_end)(void);
-  /* A number that differs where the arguments of a call that are no tensors do; 0 = not known. During begin(), of its call. */
+  /* Calls that differ in arguments that are no tensors have different numbers; 0 = not known. During begin(), of its call. */
   uint64_t (*arguments_digest)(const tensortap_torch_call* call);
 } tensortap_torch_adapter;
 

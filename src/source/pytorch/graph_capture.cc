@@ -169,13 +169,13 @@ std::string autograd_names() {
   return capture ? capture->traced.names() : "";
 }
 
-// In which step and run of its session a dump node runs, for which module its graph, and which blocks of the session the thread met.
+// Where a dump node runs: the step and run of its session, the module of its graph, and the blocks of the session that the thread met.
 struct DumpPlace {
   int64_t step;
   uint64_t run;
   ModuleId root;
   MetStorages& met;
-  std::vector<tensortap_tensor>& gathered;  // what is reported
+  std::vector<tensortap_tensor>& gathered;  // the reported tensors
   OpIdentity* operation = nullptr;          // whose dump it is, where that is not the node's own
   int64_t duration_ns = -1;                 // of its call that ended
 };
@@ -201,7 +201,7 @@ tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, c
 void gather(TorchSession& session, const DumpSite& site, const DumpPlace& place, OpIdentity& identity, bool wanted,
             std::span<const tensortap_torch_tensor> tensors) {
   const bool allocates = (identity.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0;
-  const bool makes = site.node->told.level == TENSORTAP_LEVEL_OP;  // a module hands on what its ops made
+  const bool makes = site.node->told.level == TENSORTAP_LEVEL_OP;  // a module passes on the values of its ops
   place.gathered.clear();
   for (const DumpSlot& slot : site.slots) {
     if (slot.tensor >= tensors.size() || tensors[slot.tensor].kind == TENSORTAP_TORCH_UNDEFINED) continue;

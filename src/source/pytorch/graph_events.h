@@ -42,9 +42,9 @@ struct DumpRole {
   uint32_t phase = 0;  // enum tensortap_phase
   uint32_t flags = 0;  // kDump*
 };
-constexpr uint32_t kDumpFirst = 1;      // what the node reads, before it runs: a second dump follows
-constexpr uint32_t kDumpSecond = 2;     // what it made, after a first
-constexpr uint32_t kDumpFailed = 4;     // what it read, after it raised
+constexpr uint32_t kDumpFirst = 1;      // the node's reads, before it runs: a second dump follows
+constexpr uint32_t kDumpSecond = 2;     // its results, after a first dump
+constexpr uint32_t kDumpFailed = 4;     // its reads, after it raised
 constexpr uint32_t kDumpNotesOnly = 8;  // the node is not wanted: only its changes are noted
 
 constexpr uint32_t kNodeWanted = 1;
@@ -66,7 +66,7 @@ struct GraphEvents {
   void (*graph_ends)() = nullptr;
   // A graph wrote into unknown memory.
   void (*wrote_unseen)() = nullptr;
-  // Between these torch.compile works on this thread: operators that it runs are not the program's, and names of autograd nodes are
+  // Between these two, torch.compile works on this thread: operators that it runs are not the program's, and names of autograd nodes are
   // collected.
   void (*compile_begins)() = nullptr;
   void (*compile_ends)() = nullptr;
@@ -75,7 +75,7 @@ struct GraphEvents {
 
   // The level at which the call of a module that begins or ends now is captured, -1 = it is not. `is_root`: no other module runs.
   int (*level_of_call)(bool is_root) = nullptr;
-  // The node for calls of a module of this class: it takes sites as any node does. 0 = it cannot be captured.
+  // The node for calls of a module of this class; it takes sites like any node. 0 = it cannot be captured.
   uint32_t (*add_module)(ModuleId module, const std::string& type, uint32_t level) = nullptr;
 
   // Whether each call is a separate op, and steps are rounds of a model's phase. If so, the end of a module's call is an event whatever

@@ -1,4 +1,4 @@
-// Which index of a failed operator is out of range: torch's own message names neither its value nor its place.
+// Finds the index of a failed operator that is out of range: torch's own message contains neither its value nor its place.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_INDEX_ARGUMENTS_H_
 #define TENSORTAP_SOURCE_PYTORCH_INDEX_ARGUMENTS_H_

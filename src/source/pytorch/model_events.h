@@ -39,7 +39,7 @@ struct ModelEvents {
   uint32_t (*add_op)(uint32_t graph, ModelOp op) = nullptr;
   // All ops were added. Returns the error, "" = none.
   std::string (*bind)(uint32_t graph) = nullptr;
-  // A call of the graph begins on this thread. Whether anything of it is wanted: if not, end is not called.
+  // A call of the graph begins on this thread. Returns whether anything of it is wanted; if not, end is not called.
   bool (*step_begins)(uint32_t graph, int64_t step) = nullptr;
   // The call ends. Everything captured is in the files when this returns.
   void (*step_ends)(uint32_t graph, int64_t step) = nullptr;

@@ -28,7 +28,7 @@ class ModelGraph final : public TorchSession {
   std::atomic<int> running{0};  // calls between step_begins() and step_ends()
 };
 
-// Those of this process. Numbers are never given again: compiled code keeps them. Finding one takes no lock.
+// The graphs of this process. A number is never used again: compiled code keeps it. Finding a graph takes no lock.
 class ModelGraphs {
  public:
   // From 1; 0 when there are too many.

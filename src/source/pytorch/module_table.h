@@ -12,15 +12,15 @@ namespace tensortap::pytorch {
 
 // The number of the module object at an address, 0 when it has none. Any thread, no lock.
 ModuleId module_at(const void* object);
-// Says that the object at an address has this path; returns the number of the path, 0 when there are too many.
+// Binds this path to the object at an address; returns the number of the path, 0 when there are too many.
 ModuleId bind_module(const void* object, const std::string& path);
 // The number of a path, 0 when there are too many.
 ModuleId number_of_path(const std::string& path);
 // The object is gone, its address may be used again.
 void unbind_module(const void* object);
 
-// Calls of some modules are the steps from now on, as PythonEvents::is_step_module has it; nothing of an earlier choice counts. `enabled`
-// false: of none.
+// From now on the calls of some modules are the steps, by PythonEvents::is_step_module; earlier choices no longer count. `enabled` false:
+// of no module.
 void choose_step_modules(bool enabled);
 // Any thread, no lock. False until choose_step_modules().
 bool has_step_modules();

@@ -213,8 +213,8 @@ void OpIdentities::apply(DumpRequest& request, const OpIdentity& identity) {
   tensortap_request_op(session_, identity.id, request.enabled ? 1 : 0);
 }
 
-// "Net.norm/pow", of a call of the module "Net.norm", of backward "Net.norm/PowBackward0/mul", of an optimizer "AdamW.step/addcdiv_".
-// Further ones of a name, at other lines, get "_1", "_2" in the order in which they come.
+// "Net.norm/pow", of a call of the module "Net.norm", of backward "Net.norm/PowBackward0/mul", of an optimizer "AdamW.step/addcdiv_". If
+// several ops have one name, at other lines, they get "_1", "_2" in the order in which they appear.
 std::string OpIdentities::name_for(const OpKey& key, const TorchOperator& op) {
   std::string name = module_path(key.forward != nullptr ? key.forward->module : key.module);
   const auto append = [&name](std::string_view part) {

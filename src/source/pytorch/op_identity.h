@@ -1,4 +1,4 @@
-// Which op of the dump a call is: the same operator at the same place of the program is the same op in every step.
+// Finds the op of the dump for a call: the same operator at the same place of the program is the same op in every step.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_OP_IDENTITY_H_
 #define TENSORTAP_SOURCE_PYTORCH_OP_IDENTITY_H_
@@ -33,10 +33,10 @@ struct OpIdentity {
   SourcePosition position;
   std::vector<uint32_t> input_names;      // by slot: parameter_name_number() of the call that it became known by, 0 = no name of a tensor
   uint64_t arguments = 0;                 // tensortap_torch_adapter::arguments_digest of the call that it became known by, 0 = not known
-  bool is_graph = false;                  // no op: the place of a compiled graph, for what its backward node belongs to
+  bool is_graph = false;                  // no op: represents a compiled graph, which its backward nodes belong to
   std::atomic<uint64_t> calls{0};         // step in the upper half, calls in it in the lower
   std::atomic<bool> told{false};          // an execution was reported to the session, of an op whose further ones are no news
-  std::atomic<uint32_t> not_captured{0};  // bit per reason that was said to the session
+  std::atomic<uint32_t> not_captured{0};  // bit per reason that was reported to the session
   // Number of this call in its step, from 0.
   uint32_t count_call(int64_t step);
   // Number of the last call that was counted in the step, 0 when there was none.

@@ -204,7 +204,7 @@ void note_output_buffers(TorchCapture& capture, ThreadCalls& calls, const tensor
 
 void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   const EnteredCapture capture;
-  // As in a child of fork(). The callbacks stay on there: torch switches them under a lock that a thread of the parent may have held.
+  // The case of a child of fork(). The callbacks stay on there: torch switches them under a lock that a thread of the parent may have held.
   if (!capture) return nullptr;
   ThreadCalls* calls = thread_calls();
   if (calls == nullptr || calls->compiling > 0) return nullptr;
@@ -233,7 +233,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
     keep_arguments(*calls, pending, *call);
     return &pending;
   }
-  // Whether the program filled the memory cannot be seen where its bytes are those that were there before.
+  // If the bytes are the same as before, nothing shows whether the program filled the memory.
   if ((flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_HOST_FILLED) != 0) {
     for (uint32_t i = 0; i < call->tensor_count; ++i) capture->storages.filled(call->tensors[i], calls->met);
   }

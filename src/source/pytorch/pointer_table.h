@@ -11,7 +11,7 @@
 namespace tensortap::pytorch {
 
 // Meant for globals: needs no construction at run time and is never destroyed. Readers look again while a change goes on, and give up in a
-// forked child whose parent was in the middle of one. Memory is that of twice the most entries it ever had.
+// forked child whose parent was changing it. Its memory is enough for twice the most entries that it ever had.
 class PointerTable {
  public:
   explicit constexpr PointerTable(size_t most_entries) : most_entries_(most_entries) {}

@@ -111,7 +111,7 @@ PyObject* where(PyObject*, PythonArguments, ptrdiff_t) { return python_text(sour
 
 // ends()
 PyObject* ends(PyObject*, PythonArguments, ptrdiff_t) {
-  use_frame_walk(false);  // threads may outlive what Python keeps of them
+  use_frame_walk(false);  // threads may outlive Python's data about them
   python_ends();
   return python_none();
 }

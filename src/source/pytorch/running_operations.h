@@ -23,7 +23,7 @@ struct CallPlace {
   const OpIdentity* parent = nullptr;  // the operation that made it, null of a root operation
   uint32_t occurrence = 0;             // which call of its op within one call of the parent, from 0
   uint32_t model_phase = 0;            // enum tensortap_model_phase
-  uint32_t pass = 0;                   // TENSORTAP_PHASE_BACKWARD or _UPDATE of what no operation calls, otherwise 0
+  uint32_t pass = 0;                   // TENSORTAP_PHASE_BACKWARD or _UPDATE for ops that no operation calls, otherwise 0
   friend bool operator==(const CallPlace&, const CallPlace&) = default;
 };
 

@@ -21,13 +21,13 @@ namespace tensortap::pytorch {
 
 // The events that begin steps.
 enum class StepsBy : uint8_t {
-  kProgram,  // the program: its optimizer, its models, or what it says
+  kProgram,  // the program: its optimizer, its models, or its own announcements
   kRounds,   // round_begins() alone
   kModules,  // chosen_module_begins() alone
 };
 
-// Whose steps are those of a training: the optimizer that stepped first. Another one takes over when that one is gone, when it was made
-// since that one last stepped (the next of several trainings), or when that one steps no more. Not thread-safe.
+// The optimizer whose steps are those of a training: the first that stepped. A new one takes over when that one is gone, when the new one
+// was made after that one's last step (the next of several trainings), or when that one no longer steps. Not thread-safe.
 class PacingOptimizer {
  public:
   // `optimizer`: its address.
@@ -76,16 +76,16 @@ class StepCounter {
 
   // An optimizer's step ends. `optimizer`: its address, null where only the name is known.
   void optimizer_ends(const char* name, const void* optimizer);
-  // The program has an optimizer, whose steps are to come: calls of a model are none. Null = its address is not known.
+  // The program has an optimizer, whose steps will come: calls of a model are no steps. Null = its address is not known.
   void optimizer_made(const void* optimizer);
-  // The optimizer that was there is gone.
+  // An optimizer is gone.
   void optimizer_gone(const void* optimizer);
   // An optimizer was made before the capture began: operators after a backward pass may belong to its step.
   void optimizer_may_come() { optimizer_may_come_.store(true, std::memory_order_relaxed); }
   // Whether a model ran yet, or a step has ended.
   [[nodiscard]] bool model_runs() const { return model_runs_.load(std::memory_order_relaxed); }
   void backward_ran() { backward_ran_.store(true, std::memory_order_relaxed); }
-  // A module is called while none runs: a step begins when it ran in the current one already. 0 = its path is not known.
+  // A module is called while none runs: a step begins if the module already ran in the current one. 0 = its path is not known.
   void root_module_begins(ModuleId module);
   // One of the modules that the user chose is called, inside of no other one.
   void chosen_module_begins();

@@ -223,7 +223,7 @@ StorageContent StorageTable::wrote(const tensortap_torch_tensor& tensor, MetStor
     const uint32_t sight = sight_.load(std::memory_order_relaxed);
     if (entry.sight != sight) forget_parts(entry);
     entry.sight = sight;
-    // The parts that were unwritten before are known: look_before_write() was called when the operator began.
+    // The parts that were unwritten before are known: the begin of the operator called look_before_write().
     if (entry.fingerprint != 0) {
       entry.parts = UnwrittenParts::after_first_write(tensor).release();
     } else if (entry.parts != nullptr && !entry.parts->wrote(tensor)) {

@@ -37,7 +37,7 @@ struct StorageContent {
 // The blocks that one thread met lately, and that may have expired since. That thread owns it.
 class MetStorages {
  public:
-  WriteTime now;  // of what the thread's operators write
+  WriteTime now;  // of the writes of the thread's operators
 
  private:
   friend class StorageTable;

@@ -12,7 +12,7 @@
 
 namespace tensortap::pytorch {
 
-// Meant for globals: needs no construction at run time and is never destroyed. A text stays for good; there is room for a million.
+// Meant for globals: needs no construction at run time and is never destroyed. A text is never removed; a million fit.
 class StringTable {
  public:
   constexpr StringTable() = default;

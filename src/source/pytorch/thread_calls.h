@@ -70,13 +70,13 @@ struct ThreadCalls {
   std::vector<RunningNode> nodes;
   bool has_failed = false;            // an operator of this thread raised, and no other one began since
   uint32_t compiling = 0;             // graphs that torch.compile works on: operators that run for that are not the program's
-  std::vector<ModuleId> graph_roots;  // what the compiled graphs run for that run now, the innermost last
+  std::vector<ModuleId> graph_roots;  // the modules that the running compiled graphs run for, the innermost last
   std::vector<ModelRun> model_runs;   // the innermost last
   RunningOperations operations;       // where calls are distinguished
   uint32_t optimizer = 0;             // name of the optimizer whose step runs, 0 = none
   const void* optimizer_address = nullptr;
   std::vector<tensortap_tensor> tensors;  // scratch
-  std::vector<tensortap_tensor> shown;    // scratch, of what a call read
+  std::vector<tensortap_tensor> shown;    // scratch, the reads of a call
   WrittenMemory written;                  // scratch
   RecentNames names;
   RecentOps recent;

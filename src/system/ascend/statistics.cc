@@ -21,8 +21,8 @@ bool measured(const TensorStats& stats, uint32_t bits) { return (stats.valid & b
 // NaN has no sign here.
 void append_float(double number, std::string& text) { append_six_digits(std::isnan(number) ? kNotANumber : number, text); }
 
-// Whether the first element is a NaN, as far as the statistics can tell: with it the real system begins its comparisons, and nothing
-// compares to it.
+// Whether the first element is a NaN, as far as the statistics show it: the real system begins its comparisons with it, and no comparison
+// with it is true.
 bool begins_with_nan(const TensorStats& stats) {
   return measured(stats, kStatNonFinite) && stats.nan > 0 && stats.first_nonfinite == 0 && stats.pos_inf + stats.neg_inf == 0;
 }

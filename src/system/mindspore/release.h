@@ -22,7 +22,7 @@ struct ConfigRules {
   bool needs_enable;                     // strict: `enable` and `trans_flag` are required in e2e_dump_settings
   bool enable_false_ends_e2e;            // strict: "enable": false turns the synchronous dump off
   bool e2e_reads_op_debug_mode;          // strict: op_debug_mode counts beside e2e_dump_settings, too
-  std::array<int8_t, 5> op_debug_modes;  // strict: as what each number counts, or kRefused
+  std::array<int8_t, 5> op_debug_modes;  // strict: the number that each number counts as, or kRefused
   bool overflow_keeps_both;              // op_debug_mode 3 turns input_output into 0
   bool kernel_types;                     // strict: an entry of `kernels` may be a type
   bool kernel_regexes;                   // strict: or a name-regex(...)

@@ -33,7 +33,7 @@ double first_zero(const TensorView& data) {
   return 0;
 }
 
-// An extreme that is zero has the sign of the first zero of the tensor, since -0 and 0 compare equal there.
+// An extreme that is zero has the sign of the tensor's first zero, since -0 and 0 compare equal in MindSpore.
 void sign_zeros(TensorStats& stats, const TensorView* data) {
   if (!has(stats, kStatZero | kStatNegZero) || stats.zero == 0 || (stats.max != 0 && stats.min != 0)) return;
   double zero = stats.neg_zero == stats.zero ? -0.0 : 0.0;

@@ -189,7 +189,7 @@ void Collective::tell(const tensortap_torch_tracker& tracker, bool complete) {
 }
 
 bool Collective::report(const tensortap_torch_tracker& tracker, bool patient, bool give_up) {
-  // Tensors may belong to Python, whose lock another thread may hold that waits for ours: they go when it is free.
+  // Tensors may belong to Python, and a thread that holds Python's lock may wait for ours: they are freed after ours is released.
   std::vector<Written> tensors;
   std::vector<Awaited> done;
   {

@@ -42,7 +42,7 @@ class Unseen {
   at::NoGradGuard no_grad_;
 };
 
-// The memory from the first element to the last, or the elements alone where most of that is not theirs.
+// The memory from the first element to the last, or only the elements if most of that memory is not theirs.
 at::Tensor flat(const at::Tensor& tensor, bool& packed) {
   int64_t last = 0;
   for (int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);

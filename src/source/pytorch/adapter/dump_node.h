@@ -1,4 +1,4 @@
-// Our operators: the one that graphs of torch.compile call to hand over their values, and the one by which Python names process groups.
+// Our operators: graphs of torch.compile call one to report their values, and Python names process groups by the other.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_DUMP_NODE_H_
 #define TENSORTAP_SOURCE_PYTORCH_ADAPTER_DUMP_NODE_H_

@@ -98,7 +98,7 @@ tensortap_torch_call call_of(const ThreadFrames& frames, const Frame& frame) {
   return call;
 }
 
-// An operator that raised has no results; for one that never has any, only the exception in flight shows it.
+// An operator that raised has no results; if an operator never has any, only the exception in flight shows it.
 int exceptions_now(const Frame& frame) { return frame.facts->returns > 0 ? 0 : std::uncaught_exceptions(); }
 
 void report_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& record, uint32_t level_flag) {
@@ -154,8 +154,8 @@ void begin_node(ThreadFrames& frames, const at::RecordFunction& record, const ch
   tracker->node_begin(&node);
 }
 
-// The autograd engine announces a node before it runs it, and sums gradients to the shape of an input after it ran: that is still the
-// node's work.
+// The autograd engine announces a node before it runs it. It sums gradients to the shape of an input afterwards, which is still the node's
+// work.
 const char* evaluated_node(const at::RecordFunction& record) {
   constexpr std::string_view kPrefix = "autograd::engine::evaluate_function: ";
   const char* name = record.name();

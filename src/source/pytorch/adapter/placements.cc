@@ -87,7 +87,7 @@ PyObject* python_object(const Slot& slot) {
   }
 }
 
-// "ADDRESS JSON": where the local part of a DTensor lies, and how the whole is placed. "" for any other tensor.
+// "ADDRESS JSON": the address of a DTensor's local part, and the placement of the whole. "" for any other tensor.
 std::string told_of(PyObject* function, const at::Tensor& tensor) {
   PyObject* const object = python_object(*tensor.unsafeGetTensorImpl()->pyobj_slot());
   if (object == nullptr) return "";

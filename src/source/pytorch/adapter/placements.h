@@ -24,7 +24,7 @@ void note_wrapped(Frame& frame, c10::ArrayRef<const c10::IValue> arguments);
 // were sent to another placement in between.
 std::string placements_of(const CallArguments& arguments);
 
-// The number by which autograd knows such a call, -1 when there is none: below DTensors it has no other.
+// The number by which autograd knows such a call, -1 when there is none. Below DTensors a call has no other number.
 int64_t outer_sequence_number(const OperatorFacts& facts);
 
 // Whether a call that begins or ends on this thread is below one on tensors of a Python class.

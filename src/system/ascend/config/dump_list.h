@@ -47,7 +47,7 @@ struct DumpItem {
 struct ItemRules {
   bool watcher = false;   // "dump_scene": "watcher"
   bool single = false;    // "dump_op_switch": "on"
-  bool op_level = false;  // "dump_level": "op", said so
+  bool op_level = false;  // "dump_level": "op", given explicitly
 };
 
 // The keys of an item, in the order in which their types are checked.

@@ -14,7 +14,7 @@ using Kind = OpSelector::Kind;
 
 constexpr uint64_t kMostSlot = 65535;
 constexpr size_t kMostBlacklistNotes = 20;
-constexpr std::string_view kDataType = "Data";  // what AscendCL calls an input of the graph
+constexpr std::string_view kDataType = "Data";  // AscendCL's name of an input of the graph
 
 OpSelector selector(Kind kind, std::string text, const std::string& model, std::string origin) {
   OpSelector made;

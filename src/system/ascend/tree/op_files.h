@@ -1,4 +1,4 @@
-// The files that executions of ops become: one of tensors, one of statistics, one of an overflow, in the folder of their step.
+// Writes the files of an op's execution: one of tensors, one of statistics, one of an overflow, in the folder of their step.
 
 #ifndef TENSORTAP_SYSTEM_ASCEND_TREE_OP_FILES_H_
 #define TENSORTAP_SYSTEM_ASCEND_TREE_OP_FILES_H_
@@ -22,7 +22,7 @@ namespace tensortap::ascend {
 // Thread-compatible; bytes_written() may be asked from any thread. `options` has to outlive it.
 class OpFiles {
  public:
-  // Where the last payload of the tensors' file stands that was written last; an empty path: nowhere.
+  // The place of the last payload in the tensors' file that was written last; an empty path = none.
   struct LastPayload {
     std::string path;
     uint64_t offset = 0;

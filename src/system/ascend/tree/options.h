@@ -21,7 +21,7 @@ struct Options {
   std::shared_ptr<const Folder> root;
   AsynchronousTree tree;
   AclRequest request;
-  ManifestPlace manifest;  // of the file with what was captured
+  ManifestPlace manifest;  // of the file that lists what was captured
   uint32_t model_number = 0;
   TreeScene scene = TreeScene::kModel;
   bool tensors = true;
@@ -35,7 +35,7 @@ struct Options {
   uint64_t max_bytes = 0;  // of the dump, 0 = no limit
   uint64_t time_us = 0;    // from which files are dated, 0 = they come into being now
   Access access = Access::kPrivate;
-  std::string failure;  // what files of failed ops say of it
+  std::string failure;  // the failure, for the files of failed ops
 };
 
 // The keys of CaptureSpec::layout_options that this layout reads.

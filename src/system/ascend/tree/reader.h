@@ -1,4 +1,4 @@
-// Reads the trees that AscendCL's dump leaves, ours and the real ones. docs/layouts/ge.md is the authority.
+// Reads the trees of AscendCL's dumps, ours and the real ones. docs/layouts/ge.md is the authority.
 
 #ifndef TENSORTAP_SYSTEM_ASCEND_TREE_READER_H_
 #define TENSORTAP_SYSTEM_ASCEND_TREE_READER_H_

@@ -1,4 +1,4 @@
-// Mending a tree of AscendCL's dump whose writer died, or whose files were cut short when they were copied.
+// Repairs a tree of AscendCL's dump whose writer died, or whose files were cut short when they were copied.
 
 #ifndef TENSORTAP_SYSTEM_ASCEND_TREE_REPAIR_H_
 #define TENSORTAP_SYSTEM_ASCEND_TREE_REPAIR_H_

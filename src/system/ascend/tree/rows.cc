@@ -74,7 +74,7 @@ class RowsReader {
   }
 
  private:
-  // Dumps in the order in which they were asked for, in each the steps, in each the time. Of failed ops only some files contain it, and all
+  // Dumps in the order in which they were requested, then by step, then by time. For failed ops only some files contain the time, and all
   // have their date in the name.
   std::tuple<std::string_view, int64_t, uint64_t> key_of(const OpRun& run) const {
     const TreeFolder& folder = folder_of(run.file);

@@ -150,7 +150,7 @@ void Writer::op_decided(OpId id, const OpDecision& decision) {
 
 bool Writer::is_complete(const Execution& execution) const {
   const Op& op = ops_[execution.op];
-  // How many there are is not known of every source, nor of a list: those end with the next op of their thread.
+  // The number of outputs is unknown for some sources, and for lists: those executions end with the next op of their thread.
   const bool counted = op.outputs > 0 && std::ranges::all_of(execution.outputs, [](const Piece& piece) { return piece.row.element < 0; });
   return !execution.failed && op.wants_outputs && counted && execution.outputs.size() >= op.outputs;
 }

@@ -28,7 +28,7 @@ struct Kernels {
 // Errors: kInvalidArgument with the place of a wrong regular expression.
 Result<Kernels> parse_kernels(const SpecValue& list, const KernelRules& rules);
 
-// The entry for the op of exactly this name. MindSpore takes a bare word for a type, so it is a name-regex(...).
+// The entry for the op of exactly this name. MindSpore reads a bare word as a type, so the entry is a name-regex(...).
 std::string kernel_of_name(std::string_view name);
 
 }  // namespace tensortap::mindspore

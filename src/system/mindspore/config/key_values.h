@@ -33,7 +33,7 @@ struct Reading {
   [[nodiscard]] const ConfigRules& rules() const { return profile.release->config; }
   [[nodiscard]] bool on(DeviceKind device) const { return profile.device->kind == device; }
   [[nodiscard]] bool has_statistics() const { return settings.saved_data != "tensor"; }
-  // A position is found by reading the text from its beginning: for hostile configs there is an end to that.
+  // Finding a position reads the text from its beginning, so the number of notes is limited for hostile configs.
   void note(const SpecValue& value, std::string_view what) {
     if (settings.notes.size() < kMostNotes) {
       settings.notes.push_back(value.error(what).message());

@@ -45,12 +45,12 @@ struct Settings {
   bool trans_flag = false;
   bool save_kernel_args = false;
   bool device_statistics = false;
-  bool device_asked = false;  // "stat_calc_mode": "device", whatever became of it
+  bool device_asked = false;  // "stat_calc_mode": "device", obeyed or not
   bool high_precision = true;
   uint64_t sample_mode = 0;
   uint64_t sample_num = 100;
   bool npy = false;                // "file_format": "npy", read for asynchronous dumps only
-  std::vector<std::string> notes;  // what was ignored, forced or repeated, each with its place
+  std::vector<std::string> notes;  // values that were ignored, forced or repeated, each with its place
 };
 
 // Reads a config. `strict`: rejects what that version rejects on that device, and knows only that version's keys; otherwise the keys of the

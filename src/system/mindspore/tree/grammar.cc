@@ -20,7 +20,7 @@ namespace {
 enum FolderLevel : uint8_t { kNowhere, kRoot, kStep, kRank, kNet, kGraph, kLeaf, kTime, kDevice };
 // TreeFolder::flags
 constexpr uint8_t kConstant = 1;
-constexpr uint8_t kStepAbove = 2;  // a folder STEP around TIME said the step
+constexpr uint8_t kStepAbove = 2;  // the step is the name of a folder around TIME
 
 constexpr std::string_view kConstants = "constants";
 // The folders in rank_R beside the nets.
@@ -168,7 +168,7 @@ bool has_metadata(const FolderNames& names) {
 
 bool proves(const TreeFolder& folder, const FolderNames& names) {
   if (folder.level == kRank && has_metadata(names)) return true;
-  // An iteration that nothing was dumped in is part of a dump, where the rank's folder is clearly one.
+  // An iteration without any dumped tensor is part of a dump if the rank's folder clearly is one.
   if (folder.relative.empty() && !folder.dump.empty() && folder.level != kRank) {
     constexpr size_t kMostNames = 4096;
     if (const auto rank = read_folder(folder.dump, kMostNames); rank.ok() && has_metadata(*rank)) return true;

@@ -27,7 +27,7 @@ struct GraphValue {
 
 struct GraphInput {
   GraphValue value;
-  std::string_view name;  // what the program calls it; "" = nothing
+  std::string_view name;  // the program's name of it; "" = none
   uint32_t slot = 0;
   bool is_parameter = false;               // `name` is that of a weight of the program
   bool in_list = false;                    // an element of a sequence: those of a slot follow each other

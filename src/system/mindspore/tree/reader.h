@@ -1,4 +1,4 @@
-// Reads the trees that MindSpore's dump leaves, of every version from 1.3 on. docs/layouts/mindspore_reading.md is the authority.
+// Reads the trees of MindSpore's dumps, of every version from 1.3 on. docs/layouts/mindspore_reading.md is the authority.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_READER_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_TREE_READER_H_

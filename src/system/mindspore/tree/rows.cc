@@ -163,7 +163,7 @@ class RowMaker {
       lines_.push_back(line);
       return;
     }
-    // The name as files would have it, so that a statistics row and a tensor of another step are of one op.
+    // The name in the form of files, so that a statistics row and a tensor of another step belong to one op.
     if (name.find('/') != std::string::npos && !ops_.knows(graphs_[folder], concat(line.op_type, ".", name))) name = clean_name(name);
     Item item = item_for(folder, line.op_type, name, line.op_name);
     item.time = line.time;
@@ -197,7 +197,7 @@ class RowMaker {
   void set_data(const Item& item, RecordRow& row);
   void set_statistics(const StatisticLine& line, RecordRow& row) const;
 
-  // How often the op had run before in its step: it runs again when a slot comes that was there already.
+  // How often the op had run before in its step. A slot that was seen already means that it runs again.
   struct Call {
     int64_t step = -1;
     uint32_t call = 0;

@@ -43,7 +43,7 @@ class DumpGraph {
   // The nodes that files may call `numberless`, cleaned or scope-stripped, without their numbers; null when there is none. In the order of
   // their numbers.
   [[nodiscard]] const std::vector<uint32_t>* find_nodes(std::string_view numberless) const;
-  // The parameter that files call so, cleaned, with dashes or whole; null when there is none or no single one.
+  // The parameter that has this name in files, cleaned, with dashes or whole; null when there is none, or more than one.
   [[nodiscard]] const GraphParameter* find_parameter(std::string_view file_name) const;
 
   // For the readers below: builds the look-ups.

@@ -34,7 +34,7 @@ struct Op {
   std::vector<TensorDesc> seen;  // of its outputs
 
   void see(uint32_t slot, const TensorDesc& desc) {
-    static constexpr size_t kMostUnnamed = 256;  // where the op does not say how many outputs it has
+    static constexpr size_t kMostUnnamed = 256;  // if the op does not list its outputs
     const size_t most = info.outputs.empty() ? kMostUnnamed : info.outputs.size();
     if (slot >= seen.size() && slot < most) seen.resize(size_t{slot} + 1);
     if (slot < seen.size()) seen[slot] = desc;
