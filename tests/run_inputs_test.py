@@ -401,7 +401,7 @@ def test_entries_of_the_session_reach_the_runtime(tmp_path: Path) -> None:
     [
         (
             "session.load_model_format=ORT",
-            'session config: "session.load_model_format" cannot be set: capturing needs a value of its own for it',
+            'session config: "session.load_model_format" cannot be set: capturing needs its own value for it',
         ),
         ("session.save_model_format=ORT", 'session config: "session.save_model_format" cannot be set'),
         ("nothing", "--session-config nothing: write it as KEY=VALUE"),

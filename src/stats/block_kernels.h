@@ -1,4 +1,4 @@
-// What the kernels of one instruction set compute of one block of packed elements, and the table that finds them.
+// The results of one instruction set's kernels for one block of packed elements, and the table that finds the kernels.
 
 #ifndef TENSORTAP_STATS_BLOCK_KERNELS_H_
 #define TENSORTAP_STATS_BLOCK_KERNELS_H_
@@ -15,9 +15,8 @@
 namespace tensortap {
 
 struct BlockRequest {
-  // What is subtracted from each element before it is summed and squared, so that a standard deviation far below the mean survives. Kernels
-  // of
-  // 8 and 16 bit integers are exact and take no notice.
+  // Subtracted from each element before it is summed and squared, so that a standard deviation far below the mean survives. Kernels of 8
+  // and 16 bit integers are exact and ignore it.
   double shift = 0;
   // Whether zero, neg_zero and negative are wanted.
   bool counts = false;
@@ -57,9 +56,9 @@ struct KernelTable {
   std::string_view name;
   // By dtype; null where the statistics come from counting bytes (8-bit floats, packed types) or from moduli (complex).
   //
-  // The fast kernel of a floating type supposes that all elements are finite and that their squares neither overflow nor underflow:
-  // `squares` not finite, or very small, says that they may not, and that the careful kernel has to look again. It is the same one for
-  // integers.
+  // The fast kernel of a floating type assumes that all elements are finite and that their squares neither overflow nor underflow. If
+  // `squares` is not finite, or very small, this may be wrong, and the careful kernel has to look again. Integers have the same kernel in
+  // both tables.
   std::array<BlockKernel, kDTypeCount> fast{};
   std::array<BlockKernel, kDTypeCount> careful{};
   std::array<MagnitudeKernel, kDTypeCount> magnitudes{};

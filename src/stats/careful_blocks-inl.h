@@ -31,7 +31,7 @@ HWY_INLINE void add_careful_scalar(double value, double shift, BlockSums& sums) 
   }
 }
 
-// Counts and extremes of one vector of float or double; what remains in `finite` of the elements that are not is zero.
+// Counts and extremes of one vector of float or double. add() returns the mask of the elements that are not finite.
 template <class D>
 struct CarefulLanes {
   using V = hn::Vec<D>;

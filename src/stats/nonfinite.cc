@@ -13,7 +13,7 @@
 namespace tensortap {
 namespace {
 
-// What is looked at before the answer so far is taken note of; what is copied has to be in the nearest cache still when it is looked at.
+// Bytes that are scanned before we look at the answer so far. Copied bytes must still be in the nearest cache when they are scanned.
 constexpr uint64_t kScanBytes = uint64_t{64} << 10;
 constexpr uint64_t kCopiedBytes = uint64_t{16} << 10;
 constexpr uint64_t kScanPartBytes = uint64_t{256} << 10;
@@ -75,7 +75,7 @@ bool scan_strided(const TensorView& view, uint64_t numel, uint64_t words_each, S
   return false;
 }
 
-// Of all elements, as if they were contiguous. Nothing where there is nothing to look for.
+// The span of all elements, as if they were contiguous. Nothing when there is nothing to look for.
 std::optional<ScanSpan> span_of(const TensorView& view, uint64_t words_each) {
   const DTypeInfo& info = dtype_info(view.desc.dtype);
   const NonFiniteKernel kernel = nonfinite_kernel(info.dtype);

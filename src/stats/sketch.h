@@ -21,10 +21,10 @@ struct SketchOptions {
   friend bool operator==(const SketchOptions&, const SketchOptions&) = default;
 };
 
-// What a tensor of this description gets: kThere, kNoAxis, kTooManyChannels or kNoNumbers; kNotAsked when nothing is asked.
+// The state of a sketch of such a tensor: kThere, kNoAxis, kTooManyChannels or kNoNumbers; kNotAsked when no sketch is requested.
 SketchState sketch_state(const TensorDesc& desc, const SketchOptions& options);
 
-// What is known of elements before a sketch takes them.
+// The known facts about elements before a sketch takes them.
 struct SketchPiece {
   double absmax = -1;  // at least their largest magnitude if all are finite; negative = not known, or not finite
   bool zeros = true;   // whether some may be 0
@@ -36,13 +36,13 @@ enum class SketchElements : uint8_t;
 // Takes the elements of one tensor, piece by piece in logical order. Complex numbers count by modulus. Thread-compatible.
 class SketchBuilder {
  public:
-  // For a tensor of which sketch_state() says that it has numbers.
+  // For a tensor that has numbers by sketch_state().
   SketchBuilder(const TensorDesc& desc, const SketchOptions& options);
   ~SketchBuilder();  // where SketchPart is known
   SketchBuilder(const SketchBuilder&) = delete;
   SketchBuilder& operator=(const SketchBuilder&) = delete;
 
-  // The next `count` packed elements; `data` may have any alignment, and of types narrower than a byte begins a byte.
+  // Adds the next `count` packed elements. `data` may have any alignment; elements narrower than a byte begin at a byte.
   void add(const void* data, uint64_t count, const SketchPiece& piece);
   // Elements that it takes with advantage at a time.
   [[nodiscard]] uint64_t wanted_elements() const;
@@ -53,17 +53,17 @@ class SketchBuilder {
   void take(const void* numbers, uint64_t count, SketchPiece piece);
 
   const DType dtype_;
-  const SketchElements elements_;         // what the numbers are on their way
-  std::unique_ptr<SketchPart> channels_;  // null when not asked, or when there are none
+  const SketchElements elements_;         // the type of the numbers that the parts read
+  std::unique_ptr<SketchPart> channels_;  // null when not requested, or when there are none
   std::unique_ptr<SketchPart> blocks_;
   std::vector<double> converted_;  // bytes of `elements_`
 };
 
-// The sketch alone; `view` as in compute_stats(). Empty where sketch_state() says that there is none.
+// Only the sketch; `view` as in compute_stats(). Empty where sketch_state() reports none.
 TensorSketch compute_sketch(const TensorView& view, const SketchOptions& options);
 
-// Adds another sketch: of another step, of another rank, of another part. Errors: kInvalidArgument when the two do not have the same
-// axis, number of channels and size of blocks; then `sketch` is as it was. Both may lack channels, or blocks.
+// Adds another sketch: of another step, another rank or another part. Errors: kInvalidArgument when the two differ in axis, number of
+// channels or size of blocks; then `sketch` is unchanged. Both may lack channels, or blocks.
 Status merge_sketch(const TensorSketch& other, TensorSketch& sketch);
 
 }  // namespace tensortap

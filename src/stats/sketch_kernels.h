@@ -54,9 +54,10 @@ struct RunSums {
   uint64_t zeros = 0;
 };
 
-// What blocks add up to.
+// Sums over blocks.
 struct BlockTally {
-  // Four of them, of which neighbouring blocks take different ones: most have the same bin, and one waits for the other. The sum counts.
+  // Neighbouring blocks use different ones of the four: most blocks have the same bin, and one would wait for the other. Their sum is the
+  // result.
   uint64_t bins[4][BlockCounts::kBins] = {};
   uint64_t zero = 0;
   uint64_t nonzero = 0;

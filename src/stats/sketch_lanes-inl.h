@@ -1,5 +1,5 @@
-// How kernels of sketches read elements. Halves are read as they are: magnitudes on the 16-bit patterns, where a vector holds twice as
-// many, and squares in two vectors of float.
+// How kernels of sketches read elements. Halves are not converted: magnitudes use the 16-bit patterns, twice as many in a vector, and
+// squares use two vectors of float.
 
 #if defined(TENSORTAP_STATS_SKETCH_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENSORTAP_STATS_SKETCH_LANES_INL_H_
@@ -35,7 +35,7 @@ struct PlainLanes {
   static HWY_INLINE V load(const T* at) { return hn::LoadU(D(), at); }
   static HWY_INLINE V magnitude(const T* at) { return hn::Abs(load(at)); }
   static HWY_INLINE V largest() { return hn::Set(D(), std::numeric_limits<T>::max()); }
-  // What is to be squared: magnitudes, which are there already.
+  // The vector to be squared: the magnitudes themselves.
   static HWY_INLINE void squared(const T* at, SquareVector& value, SquareVector& /*none*/) { value = magnitude(at); }
   static HWY_INLINE void group(const T* at, SquareVector& a, SquareVector& b, SquareVector& c, SquareVector& d) {
     const size_t lanes = hn::Lanes(D());
@@ -70,7 +70,7 @@ struct HalfLanes {
   }
 };
 
-// Counts lanes of masks, each in a lane of its own width.
+// Counts lanes of masks, each in a lane of the same width.
 template <class D>
 class LaneCounter {
  public:

@@ -17,10 +17,10 @@ constexpr uint64_t kLeastColumns = 64;
 constexpr uint64_t kLeastRun = 32;
 // Columns count zeros in 32 bits.
 constexpr uint64_t kMostRows = uint64_t{1} << 31;
-// So many rows are worth the way of their sums into registers and back; more elements leave the cache before they are seen again.
+// With so many rows it pays to load and store their sums; with more elements the cache loses them before they are read again.
 constexpr uint64_t kWantedRows = 16;
 constexpr uint64_t kMostWanted = 65536;
-// Blocks that are set aside until there are so many: those that rows end in, and those of rows with fewer.
+// Blocks that are set aside until there are so many: those at the ends of rows, and those of shorter rows.
 constexpr uint64_t kStagedBlocks = 32;
 
 // Whether squares of numbers up to this can be summed in T. Below the smaller limit they would lose bits.
@@ -152,7 +152,7 @@ class ChannelPart : public SketchPart {
     }
   }
 
-  // Adds the columns to their channels and begins anew.
+  // Adds the columns to their channels and resets them.
   void fold() {
     additions_ = rows_ = 0;
     uint64_t at = 0;
@@ -185,7 +185,7 @@ class ChannelPart : public SketchPart {
   std::vector<Element> absmax_;
   std::vector<Square> squares_;
   std::vector<uint32_t> zeros_;
-  std::vector<double> wide_squares_;  // what went over to double; empty when nothing did
+  std::vector<double> wide_squares_;  // sums that moved to double; empty when none did
 };
 
 template <class Elements>
@@ -234,7 +234,7 @@ class BlockPart : public SketchPart {
     return whole < kStagedBlocks / 2 ? 0 : whole;
   }
 
-  // Sets elements of one block aside and says how many.
+  // Sets elements of one block aside and returns their number.
   uint64_t stage(const Element* numbers, uint64_t count) {
     const uint64_t in_block = column_ % block_;
     const uint64_t rest = std::min(block_ - in_block, row_ - column_);
@@ -278,7 +278,7 @@ class BlockPart : public SketchPart {
   uint64_t staged_blocks_ = 0;
   double staged_absmax_ = 0;
   BlockTally tally_;
-  BlockCounts counts_;  // what tally_ does not count
+  BlockCounts counts_;  // the counts that tally_ does not have
 };
 
 template <template <class> class Part, class... Arguments>

@@ -17,7 +17,7 @@ namespace tensortap {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Adds the zeros of some columns, of which there is -1 in a lane for each.
+// Adds the zeros of some columns. A lane has -1 for each zero of its column.
 template <class V>
 HWY_INLINE void subtract_lanes(V lanes, uint32_t* zeros) {
   using T = hn::TFromV<V>;
@@ -32,7 +32,7 @@ HWY_INLINE void subtract_lanes(V lanes, uint32_t* zeros) {
   }
 }
 
-// One vector of columns. Its zeros are counted in lanes of its own width, which kMostSketchRows cannot fill.
+// One vector of columns. Its zeros are counted in lanes of the same width, which kMostSketchRows cannot fill.
 template <class L, bool kZeros>
 struct ColumnLanes {
   using D = typename L::D;

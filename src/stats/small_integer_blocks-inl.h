@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tensortap {
 namespace HWY_NAMESPACE {
 
-// What is known exactly of a block of small integers.
+// Exact sums of a block of small integers.
 struct ExactSums {
   int64_t sum = 0;
   int64_t squares = 0;
@@ -74,7 +74,7 @@ using WordVector = hn::Vec<WordTag>;
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
 
-// The square of -128 comes out with the wrong sign; byte_block mends the sum.
+// The square of -128 has the wrong sign; byte_block corrects the sum.
 inline constexpr int64_t kErrorOfLowest = -2 * 128 * 128;
 
 // Adds x^2 of the bytes in pairs: |x| taken as an unsigned byte times |x| taken as a signed one.
@@ -149,7 +149,7 @@ struct ByteLanes {
     add_byte_squares(hn::BitCast(ByteTag(), kIsSigned ? raw : moved), squares, squares_odd);
   }
 
-  // `lowest` says how many are -128 (of int8; those of x - 128 are the zeros of uint8).
+  // `lowest`: how many are -128 (of int8; those of x - 128 are the zeros of uint8).
   HWY_INLINE ExactSums finish(size_t count, uint64_t lowest) const {
     const auto added = static_cast<int64_t>(count);
     const auto raw_total = static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(W(), raw_sum)));

@@ -109,7 +109,7 @@ class BlockReducer {
   }
 
  private:
-  // Gives the sketch several pieces at once where it wants so many elements and they are next to each other.
+  // Gives the sketch several adjacent pieces at once where it wants so many elements.
   void sketch(const std::byte* data, uint64_t count, const SketchPiece& piece) {
     if (!job_.is_contiguous) return job_.sketch->add(data, count, piece);
     const bool is_known = piece.absmax >= 0;
@@ -135,7 +135,7 @@ class BlockReducer {
     }
   }
 
-  // What a sketch is told of it.
+  // Adds a piece and returns the facts that a sketch needs of it.
   SketchPiece add_piece(const void* data, uint64_t count, uint64_t begin) {
     BlockSums sums = measure(data, count);
     if (job_.needs_counts && sums.deviations < 0 && cancels(sums)) {
@@ -213,7 +213,7 @@ class BlockReducer {
   const Job& job_;
   double shift_ = 0;
   StatsState& state_;
-  // What the sketch does not have yet.
+  // The elements that the sketch does not have yet.
   const std::byte* waiting_data_ = nullptr;
   uint64_t waiting_ = 0;
   SketchPiece waiting_piece_;
@@ -253,7 +253,7 @@ void reduce_blocks(const Job& job, uint64_t first_block, uint64_t end_block, Sta
   reducer.finish();
 }
 
-// The parts of a tensor that go to different threads, and what each found.
+// The parts of a tensor that go to different threads, and the results of each.
 struct Parts {
   const Job& job;
   uint64_t count;

@@ -19,7 +19,7 @@ inline bool near_number(double a, double b, double tolerance) {
   return std::abs(a - b) <= tolerance;
 }
 
-// "" when `actual` is as good as `expected`, else what differs.
+// "" when `actual` is as good as `expected`, else the differences.
 inline std::string difference(DType dtype, const TensorStats& expected, const TensorStats& actual) {
   std::string text;
   const auto check = [&](uint32_t stat, bool same, const char* name, auto a, auto b) {
@@ -46,7 +46,7 @@ inline std::string difference(DType dtype, const TensorStats& expected, const Te
   check(kStatAbsMax, same_number(expected.absmax, actual.absmax), "absmax", expected.absmax, actual.absmax);
   const DTypeInfo& info = dtype_info(dtype);
   const bool has_float_lanes = info.kind == DTypeKind::kFloat && info.bits <= 32;
-  // Root of the mean square: what the errors of sums are measured by.
+  // Root of the mean square: the scale for the errors of sums.
   const double size = std::sqrt(static_cast<double>(std::max<uint64_t>(expected.count, 1)));
   const double scale = std::isfinite(expected.l2) ? expected.l2 / size : 0;
   const double smallest = 0x1p-1074;

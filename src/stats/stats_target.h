@@ -10,7 +10,7 @@ namespace tensortap {
 // The table in use, chosen at the first call (TENSORTAP_SIMD, else the best); null when it is the scalar reference. Thread-safe.
 const KernelTable* kernels_in_use();
 
-// Of the set in use; null for types without NaN and Inf. Thread-safe.
+// The kernel of the set in use; null for types without NaN and Inf. Thread-safe.
 NonFiniteKernel nonfinite_kernel(DType dtype);
 
 }  // namespace tensortap

@@ -9,11 +9,11 @@
 // After the line above, which it obeys.
 #include "hwy/detect_targets.h"
 
-// What the instruction set is called that is being compiled.
+// The name of the instruction set that is being compiled.
 #define TENSORTAP_TARGET_NAME (HWY_TARGET == HWY_AVX3 ? "AVX3" : HWY_TARGET == HWY_AVX2 ? "AVX2" : HWY_TARGET == HWY_SSE4 ? "SSE4" : "NEON")
 
-// The addresses of what is called `name` in the namespaces of all instruction sets, each followed by a comma, the best first. To be used
-// once, within the namespace around theirs.
+// The addresses of `name` in the namespaces of all instruction sets, each followed by a comma, the best first. Use it once, within the
+// namespace around theirs.
 #define TENSORTAP_OF_ALL_TARGETS(name) TENSORTAP_OF_AVX3(name) TENSORTAP_OF_AVX2(name) TENSORTAP_OF_SSE4(name) TENSORTAP_OF_NEON(name)
 
 #if HWY_TARGETS & HWY_AVX3

@@ -17,7 +17,7 @@ namespace tensortap {
 // As which version of another system a config is read.
 struct DialectOptions {
   std::string_view profile;  // "mindspore-2.10/cpu"; empty = the dialect's default
-  bool strict = false;       // refuse what that version on that device refuses, although tensortap could do it
+  bool strict = false;       // refuse everything that this version refuses on this device, although tensortap could do it
   // The config is read when that system starts, not while it runs: some give the same error another number then.
   bool at_start = false;
 };
@@ -25,13 +25,13 @@ struct DialectOptions {
 struct Dialect {
   std::string_view name;  // "tensortap", "acl", "mindspore", ...
   std::string_view description;
-  // Whether `text` looks like this language; cheap and sure enough that no other dialect says so too.
+  // Whether `text` looks like this language. Cheap, and sure enough that no other dialect recognises it.
   bool (*recognise)(std::string_view text);
-  // Errors: kInvalidArgument, "name:line:column: what, and how to mend it"; for a profile that the dialect does not have, its profiles.
+  // Errors: kInvalidArgument, "name:line:column: what, and how to fix it"; for a profile that the dialect does not have, its profiles.
   Result<CaptureSpec> (*parse)(std::string_view text, std::string_view name, const DialectOptions& options);
   // Every key, in the order in which they are checked.
   std::span<const ConfigKey> (*keys)();
-  std::string_view file_suffix = {};  // what the name of a config file has to end in, "" = anything
+  std::string_view file_suffix = {};  // the required end of a config file's name, "" = any
   std::string_view variable = {};     // environment variable that names a config, a row of base/environment.cc; "" = none
   // The text of a config that captures inputs and outputs of these ops in full; `folder` is an absolute path. Null: not offered.
   std::string (*full_capture)(std::span<const std::string> ops, std::string_view folder) = nullptr;

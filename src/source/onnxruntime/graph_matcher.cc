@@ -24,7 +24,7 @@ size_t inputs_without_trailing_gaps(const Node& node) {
   return count;
 }
 
-// What such a node makes of an element does not depend on where the element lies.
+// The result of such a node for an element does not depend on where the element lies.
 bool works_on_elements(const Node& node) { return node.type == "QuantizeLinear" || node.type == "DequantizeLinear"; }
 
 class Matcher {
@@ -159,7 +159,7 @@ class Matcher {
     bool exactly = false;
   };
 
-  // What a reader says about its input, "" = nothing.
+  // What a reader expects of its input, "" = nothing.
   Expected expected_by(const GraphView::Reader& reader) const {
     const Node& node = *reader.node;
     if (keeps_elements(node, true)) {
@@ -192,7 +192,7 @@ class Matcher {
     return changed;
   }
 
-  // Whether a node that computes would make what it reads.
+  // Whether a node that computes would make a value that it reads.
   bool hands_on(const Node& node, std::string_view value) const {
     if (keeps_elements(node, true)) return false;
     return std::ranges::any_of(
@@ -204,7 +204,7 @@ class Matcher {
     return before != nullptr && before->name == node.name && before->type == node.type && before->outputs == node.outputs;
   }
 
-  // Forbids the first match that fails the test; what follows from it goes with it. False when all do.
+  // Forbids the first match that fails the test; matches that follow from it fall with it. False when all pass.
   bool forbid_first_wrong() {
     for (const Node& node : later_.graph().nodes) {
       for (const std::string_view output : node.outputs) {

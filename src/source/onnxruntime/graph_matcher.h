@@ -7,9 +7,9 @@
 
 namespace tensortap::onnxruntime {
 
-// Fills a match that is empty, until nothing more is certain. In the order of their strength: names of values, which the runtime keeps; the
-// same node on the same inputs; what a kind of fusion makes; what nodes that are still the same expect of their inputs; the names of
-// inserted Casts. Every match must pass the test of nodes_between().
+// Fills an empty match until nothing more is certain. The evidence, strongest first: names of values, which the runtime keeps; the same
+// node on the same inputs; the result of a known fusion; the inputs that unchanged nodes expect; the names of inserted Casts. Every match
+// must pass the test of nodes_between().
 void match_values(GraphMatch& match);
 
 }  // namespace tensortap::onnxruntime

@@ -16,8 +16,8 @@
 
 namespace tensortap::onnxruntime {
 
-// Whether a node only moves the elements of its first input, all of them: Reshape, Transpose and kin. Where the runtime converts floating
-// types or blocks of channels by itself, that counts too: `of_runtime`.
+// Whether a node only moves the elements of its first input, all of them: Reshape, Transpose and similar nodes. With `of_runtime`, the
+// runtime's own conversions of floating types or blocks of channels also count.
 bool keeps_elements(const Node& node, bool of_runtime);
 
 // Borrows the graph and the view of the graph around it. Immutable.
@@ -36,19 +36,19 @@ class GraphView {
   [[nodiscard]] const Graph& graph() const { return graph_; }
   // Null for inputs, weights and values of other graphs.
   [[nodiscard]] const Node* producer(std::string_view value) const;
-  // Those that name the value as their input; nodes whose nested graphs read it are not in the list.
+  // The nodes that name the value as their input; nodes whose nested graphs read it are not in the list.
   [[nodiscard]] std::span<const Reader> readers(std::string_view value) const;
   // Null when no node has both, or several have.
   [[nodiscard]] const Node* named(std::string_view name, std::string_view type) const;
   [[nodiscard]] bool has_named(std::string_view name, std::string_view type) const { return by_name_.contains({name, type}); }
   [[nodiscard]] bool is_input(std::string_view value) const { return inputs_.contains(value); }
-  // Weights and what is computed from them alone; so is the name of an input that is left out.
+  // Weights and values computed from them alone; also the name of an input that is left out.
   [[nodiscard]] bool is_constant(std::string_view value) const;
-  // The value that has the same elements and is followed by Reshapes, Transposes and kin only; the value itself where there is none.
+  // The value with the same elements that only Reshapes, Transposes and similar nodes follow; the value itself where there is none.
   [[nodiscard]] std::string_view elements_of(std::string_view value) const;
   // All values with these elements; empty for values of other graphs.
   [[nodiscard]] std::span<const std::string_view> with_elements(std::string_view elements) const;
-  // A node's inputs, then what its nested graphs read of this graph and those around it.
+  // A node's inputs, then the values that its nested graphs read from this graph and those around it.
   [[nodiscard]] std::span<const std::string_view> inputs_of(const Node& node) const;
 
  private:

@@ -45,7 +45,7 @@ std::span<const std::string_view> passed_on(const Node& node) {
 
 enum class Axes { kOne, kSeveral };
 
-// An input of a node that says which rows of another one are meant.
+// An input of a node that chooses rows of another input.
 struct IndexSlot {
   size_t indices;
   size_t table;
@@ -89,7 +89,7 @@ Dims dims_of(const ValueInfo& info) {
   return dims;
 }
 
-// What is known of the values of a graph.
+// The known facts about the values of a graph.
 struct Scope {
   explicit Scope(const Scope* outer)
       : carried(outer == nullptr ? nullptr : &outer->carried), shapes(outer == nullptr ? nullptr : &outer->shapes) {}

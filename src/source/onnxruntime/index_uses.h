@@ -1,4 +1,4 @@
-// What a model does first with the elements of its inputs: which hold numbers of rows, so that a made number is a row that exists, and
+// The first uses of the elements of a model's inputs: which inputs hold numbers of rows, so that a made number is a row that exists, and
 // which are converted to a narrower floating type.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_INDEX_USES_H_
@@ -21,12 +21,13 @@ struct IndexUse {
 
 using IndexUses = std::map<std::string, IndexUse, std::less<>>;
 
-// By the input's name. An input is listed when its elements reach the indices of a Gather or one of its kin, in the main graph or a nested
-// one, through operators that only convert and move them, and when the height of the table is known.
+// By the input's name. An input is listed when its elements reach the indices of a Gather or a similar operator, in the main graph or a
+// nested one, through operators that only convert and move them, and when the height of the table is known.
 IndexUses find_index_uses(const Model& model);
 
 // By the input's name: the narrowest floating type of 16 bits or more that the model converts its elements to, through operators that only
-// move them. Narrower types and codes (QuantizeLinear) do not count: one step of these is a change of percents, which no rounding makes.
+// move them. Narrower types and codes (QuantizeLinear) do not count: one step of these changes a value by percents, more than rounding
+// does.
 using NarrowReads = std::map<std::string, DType, std::less<>>;
 NarrowReads find_narrow_reads(const Model& model);
 NarrowReads merged(NarrowReads reads, const NarrowReads& others);

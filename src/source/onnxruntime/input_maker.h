@@ -14,18 +14,18 @@
 
 namespace tensortap::onnxruntime {
 
-// What an input is made of.
+// How an input is made.
 struct MadeRange {
   uint64_t seed = 0;
-  std::optional<NumberRange> numbers;  // nothing = what is usual for the type
+  std::optional<NumberRange> numbers;  // nothing = the usual range of the type
   std::string reason;                  // the op whose table sets the range, "" = the caller did
 };
 
 // A tensor of `info`'s element type. The same seed, name, shape and range give the same bits everywhere. Errors: kInvalidArgument for
-// impossible sizes and for ranges that the type does not hold.
+// impossible sizes and for ranges that the type cannot store.
 Result<OwnedValue> make_input(const Api& api, const ValueInfo& info, const std::vector<int64_t>& dims, const MadeRange& range);
 
-// What make_input() gives, for people: "uniform 0..1", "0..30521 from the height of Gather \"words\"".
+// Describes the values of make_input() for people: "uniform 0..1", "0..30521 from the height of Gather \"words\"".
 std::string made_text(int32_t element_type, const MadeRange& range);
 
 }  // namespace tensortap::onnxruntime

@@ -34,7 +34,7 @@ bool wants_any_node(tensortap_session* session, const OpTable& table, const OpId
   return false;
 }
 
-// Of a caller of any version: what its structure does not reach is zero.
+// The caller may be of any version: members beyond its structure are zero.
 tensortap_tensor tensor_at(const tensortap_tensor* tensors, uint64_t index) {
   const size_t stride = tensors->size;
   tensortap_tensor tensor{};
@@ -75,7 +75,7 @@ Result<std::unique_ptr<LoadedModel>> LoadedModel::open(const tensortap_onnxrunti
   return model;
 }
 
-// A model that cannot be captured still runs. What is wrong with the model itself comes out again when it is opened plain.
+// A model that cannot be captured still runs. An error of the model itself is reported again when the model is opened plain.
 void LoadedModel::drop_capture(const Status& reason) {
   if (reason.ok()) return;
   capture_error_ = reason.message();

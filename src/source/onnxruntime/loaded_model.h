@@ -1,4 +1,4 @@
-// A model that stays loaded and is run by somebody else's calls, captured or plain: what tensortap_onnxruntime_model_open() gives.
+// A loaded model that the caller runs through its own calls, captured or plain: the result of tensortap_onnxruntime_model_open().
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_LOADED_MODEL_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_LOADED_MODEL_H_
@@ -24,7 +24,7 @@ namespace tensortap::onnxruntime {
 // Thread-safe once open.
 class LoadedModel {
  public:
-  // Errors: what is wrong with the request, the runtime or the model. A capture that fails leaves the model plain.
+  // Errors: those of the request, the runtime or the model. A capture that fails leaves the model plain.
   static Result<std::unique_ptr<LoadedModel>> open(const tensortap_onnxruntime_model_options& options);
   LoadedModel(const LoadedModel&) = delete;
   LoadedModel& operator=(const LoadedModel&) = delete;
@@ -33,7 +33,7 @@ class LoadedModel {
   // The object that tensortap_onnxruntime_model_open() reports.
   [[nodiscard]] Json describe() const;
 
-  // On failure `failed_op` is what is known of the op. Errors: kInvalidArgument for inputs that the model does not take.
+  // On failure `failed_op` holds the known facts about the op. Errors: kInvalidArgument for inputs that the model does not take.
   Status run(const tensortap_tensor* inputs, uint64_t count, const RunCallbacks& callbacks, Json& failed_op);
 
   // Both give the first error of the session.
@@ -76,7 +76,7 @@ class LoadedModel {
   std::unique_ptr<InferenceSession> plain_;
 
   std::unique_ptr<PreparedModel> prepared_;  // of captured models
-  mutable std::shared_mutex capture_mutex_;  // held shared by runs, alone by what ends the capture
+  mutable std::shared_mutex capture_mutex_;  // held shared by runs, exclusively to end the capture
   OwnedSession session_;                     // guarded by capture_mutex_
   std::unique_ptr<EventSender> sender_;      // guarded by capture_mutex_
   mutable std::mutex tapped_mutex_;

@@ -22,10 +22,10 @@
 namespace tensortap::onnxruntime {
 
 // Sessions of the same model share one: their runs are its steps, counted together in the order in which they begin. Thread-safe. May be
-// closed while runs are under way: what they report then is ignored.
+// closed while runs are under way; their later reports are ignored.
 class ModelDump final : public EventSender {
  public:
-  // Registers the ops. Keeps nothing of the models that the table is made of.
+  // Registers the ops. Keeps nothing of the models that the table was made from.
   static std::shared_ptr<ModelDump> create(OwnedSession session, const OpTable& ops, const BlockedGraph& blocks);
 
   // Whether a model has the same ops in the same places, so that its taps can report here.
@@ -34,7 +34,7 @@ class ModelDump final : public EventSender {
   // `why`: a short class of reasons.
   void nothing_captured(const std::string& why);
   void value_not_captured(const UntappedValue& value);
-  // Sends the weights of the executed graph, once, from the bytes that the table is made of, and keeps those that failed_reads.h speaks of.
+  // Sends the weights of the executed graph, once, from the bytes that the table was made from. Keeps those that failed_reads.h needs.
   void send_weights(const OpTable& ops, const BlockedGraph& blocks, const std::string& external_folder, AuthorWeights author);
 
   bool wants(const Tap& tap, const Run& run) override;
@@ -47,10 +47,10 @@ class ModelDump final : public EventSender {
   // The op that failed when the runtime ended a run with a message; `last_node` (Node::index) is the last that ran, UINT32_MAX = none.
   // kNoEntry for messages that name no node.
   [[nodiscard]] uint32_t failed_entry(uint32_t last_node, std::string_view message) const;
-  // For a run that is made once more, to keep what that op read. Null from the second failure of the op on, and when the dump is closed.
+  // For a run that is repeated to keep the inputs of that op. Null from the second failure of the op on, and when the dump is closed.
   std::unique_ptr<ValueKeeper> keeper_for_failed(uint32_t entry);
-  // Reports the op. `keeper` null = its inputs are not known, except for weights, and `why_not` says why, once in the dump's notes; "" =
-  // nothing is to be kept of this failure.
+  // Reports the op. `keeper` null = its inputs are not known, except for weights; `why_not` is the reason, reported once in the dump's
+  // notes; "" = nothing of this failure is kept.
   void op_failed(const Run& run, uint32_t entry, std::string_view message, ValueKeeper* keeper, std::string_view why_not);
 
   // Turns the capture of ops on or off on behalf of the program, by a name as NamedOps knows them. Errors: NamedOps::find().

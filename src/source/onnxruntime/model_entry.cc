@@ -34,7 +34,7 @@ int status_number(Code&& code) noexcept {
 }
 
 Status open_model(const tensortap_onnxruntime_model_options* given, tensortap_onnxruntime_model** model, char** report) {
-  if (given == nullptr || model == nullptr) return invalid_argument("no options, or no place for the model");
+  if (given == nullptr || model == nullptr) return invalid_argument("`options` or `model` is null");
   tensortap_onnxruntime_model_options options{};
   std::memcpy(&options, given, given->size < sizeof(options) ? given->size : sizeof(options));
   auto loaded = LoadedModel::open(options);

@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, 28> kMoving = {
     "Abs",     "And",      "Concat",       "DepthToSpace", "Equal",   "Expand",    "Flatten",   "Gather", "GatherElements", "GatherND",
     "Greater", "Identity", "Less",         "Max",          "Min",     "Neg",       "Not",       "Or",     "Relu",           "Reshape",
     "Shape",   "Slice",    "SpaceToDepth", "Split",        "Squeeze", "Transpose", "Unsqueeze", "Where"};
-// Of the runtime's own, for images whose channels are in blocks.
+// The runtime's own operators, for images whose channels are in blocks.
 constexpr std::array<std::string_view, 2> kReordering = {"ReorderInput", "ReorderOutput"};
 
 }  // namespace

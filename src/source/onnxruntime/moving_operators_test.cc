@@ -25,7 +25,7 @@ TEST(MovingOperators, AreNotThoseThatCompute) {
     EXPECT_FALSE(makes_no_values(node_of(type))) << type;
   }
   EXPECT_FALSE(makes_no_values(node_of("Clip"))) << "its bounds may be infinite attributes";
-  EXPECT_FALSE(makes_no_values(node_of("Reshape", "com.example"))) << "somebody else's";
+  EXPECT_FALSE(makes_no_values(node_of("Reshape", "com.example"))) << "a custom operator";
   EXPECT_FALSE(makes_no_values(node_of("Conv", "com.microsoft.nchwc")));
 }
 

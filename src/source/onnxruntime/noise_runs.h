@@ -1,4 +1,4 @@
-// The further runs of `"noise": N`: the same model on inputs that are moved by their last bit, each into a dump of its own.
+// The further runs of `"noise": N`: the same model on inputs moved by their last bit, each with a separate dump.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_NOISE_RUNS_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_NOISE_RUNS_H_
@@ -10,11 +10,11 @@
 
 namespace tensortap::onnxruntime {
 
-// Whether the runs can be made. Errors: kInvalidArgument, kUnsupported for configs of other systems.
+// Whether the runs can be made. Errors: kInvalidArgument; kUnsupported for configs of other systems.
 Status check_noise(const RunRequest& request);
 
-// Makes them after a run that ended with `report`, and names their folders in it as "noise". Errors: those of a run, with the number of the
-// run; "error" of the report is then the message, and the dumps that are there stay.
+// Makes the further runs after a run that ended with `report`, and lists their folders in it as "noise". Errors: those of a run, with the
+// number of the run. The message is then also "error" of the report, and the dumps made so far stay.
 Status run_noise(const RunRequest& request, const tensortap_onnxruntime_run_options& options, Json& report);
 
 }  // namespace tensortap::onnxruntime

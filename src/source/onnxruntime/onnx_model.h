@@ -14,7 +14,7 @@
 
 namespace tensortap::onnxruntime {
 
-// What a value is. Only tensors, sequences of tensors and optional tensors can be observed.
+// The kind of a value. Only tensors, sequences of tensors and optional tensors can be observed.
 enum class ValueKind : uint8_t {
   kNotStated,
   kTensor,

@@ -24,7 +24,7 @@ const Node* behind_identities(const Node* node, const GraphView& author, const s
   return node;
 }
 
-// Whether a product reads one of its factors transposed, by an attribute of its own.
+// Whether an attribute makes a product read this factor transposed.
 bool reads_transposed(const Json& attributes, size_t slot) {
   constexpr std::array<std::string_view, 2> kFlags = {"trans", "transBatch"};
   return std::ranges::any_of(kFlags, [&](std::string_view flag) {
@@ -33,7 +33,7 @@ bool reads_transposed(const Json& attributes, size_t slot) {
   });
 }
 
-// Adds the author's Transposes between `value` and `read`, which one of his nodes reads, where these lead from one to the other.
+// Adds the author's Transposes between `value` and `read`, which an author's node reads, if these lead from one to the other.
 void add_transposes(const GraphView& author, std::string_view value, std::string_view read, std::vector<const Node*>& nodes) {
   std::vector<const Node*> found;
   while (read != value) {
@@ -47,7 +47,7 @@ void add_transposes(const GraphView& author, std::string_view value, std::string
   }
 }
 
-// A transposition keeps the elements, so it is not between what a product reads and what it makes unless the product does it itself.
+// A transposition keeps the elements, so it is not between a product's inputs and its output unless the product does it itself.
 void add_absorbed_transposes(const Node& node, const GraphMatch& match, std::vector<const Node*>& nodes) {
   if (node.type != "FusedMatMul" && node.type != "Gemm") return;
   const Json attributes = attributes_of(node);
@@ -81,7 +81,7 @@ class OriginTracer {
     if (output == node.outputs.end()) return {};
     const ValueMatch value = match.find(*output);
     const Node* maker = value.value.empty() ? nullptr : match.earlier().producer(value.value);
-    // A conversion is the author's where he has such a node at this place; else it is the runtime's, or the author's at another place.
+    // A conversion is the author's if the author has such a node here; otherwise it is the runtime's, or the author's at another place.
     const bool conversion = keeps_elements(node, true);
     if (conversion && (maker == nullptr || maker->type != node.type || value.elements_only)) return converted(node, match, *output);
     if (maker == nullptr) return {};

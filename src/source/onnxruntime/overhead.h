@@ -1,4 +1,4 @@
-// What capture costs: captured against plain runs in one process, interleaved in the order plain, captured, captured, plain.
+// Measures the cost of capture: captured against plain runs in one process, interleaved in the order plain, captured, captured, plain.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_OVERHEAD_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_OVERHEAD_H_
@@ -20,14 +20,14 @@ struct Overhead {
   uint64_t quartets = 0;
   bool of_means = false;
   uint64_t captured_runs = 0;
-  std::optional<double> reported;  // what the budget's own measure was of the same runs
+  std::optional<double> reported;  // the budget's own measurement of the same runs
 };
 
 struct OverheadOptions {
   int64_t time_ns = 4'000'000'000;
   int64_t burst_ns = 10'000'000;
   uint64_t max_quartets = 200;
-  // Where only some runs are captured, means are compared, the first run's time included, over so many runs; 0 = every run is captured.
+  // If only some runs are captured, means over so many runs are compared, with the time of the first run; 0 = every run is captured.
   uint64_t captured_runs = 0;
   int64_t longest_ns = 60'000'000'000;  // for those
   // Asked between quartets: measure on?

@@ -22,7 +22,7 @@ constexpr const char* kMovedName = "tensortap.moved";
 constexpr uint64_t kAlignment = 64;            // of the runtime's own memory
 constexpr uint64_t kLargeWeightBytes = 16384;  // kLargeWeight
 
-// Of the map of a file.
+// Releases the pages of `part`, which lies in the map of a file.
 void release_pages(std::string_view part) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto address = reinterpret_cast<uintptr_t>(part.data());
@@ -30,8 +30,7 @@ void release_pages(std::string_view part) {
   madvise(reinterpret_cast<void*>(begin), address + part.size() - begin, MADV_DONTNEED);
 }
 
-// Copies large weights to a file of their own, each to an address as the runtime gives its own memory: its kernels then do the same as
-// ever.
+// Copies large weights to a separate file, each to an address aligned like the runtime's own memory, so that its kernels work as usual.
 class WeightMover {
  public:
   static Result<WeightMover> create(const std::string& folder) {

@@ -1,4 +1,4 @@
-// The files that the runtime writes an optimised model to, and what comes of them.
+// The files to which the runtime writes an optimised model, and the model that is read from them.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_PASS_FILES_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_PASS_FILES_H_
@@ -22,7 +22,7 @@ enum class PassWeights : uint8_t {
   kForgotten,  // the same, but the runtime writes them into the model
 };
 
-// What to try when a pass with `weights` fails: the runtime cannot write every model's weights apart.
+// The next way to try when a pass with `weights` fails: the runtime cannot write every model's weights apart.
 std::optional<PassWeights> instead_of(PassWeights weights);
 
 // The graph that runs, serialised.
@@ -32,16 +32,16 @@ struct OptimizedModel {
   ScratchFolder scratch;        // holds the weights that are apart; usually none
 };
 
-// What a pass's session options must say when weights_name() is not empty.
+// The entries that a pass's session options need when weights_name() is not empty.
 inline constexpr const char* kWeightsFileEntry = "session.optimized_model_external_initializers_file_name";
 inline constexpr const char* kWeightsSizeEntry = "session.optimized_model_external_initializers_min_size_in_bytes";
 inline constexpr const char* kLargeWeight = "16384";
 
-// For one pass. While it is there the runtime's write beyond the program's limit for files (ulimit -f) fails on this thread and sends no
-// signal: it is ours.
+// The files of one pass. While this object lives, a write of the runtime beyond the program's file size limit (ulimit -f) fails on this
+// thread without a signal, because the write is ours.
 class PassFiles {
  public:
-  // Where no scratch folder can be made, weights that were to go apart stay inside.
+  // If no scratch folder can be made, weights that should go to a separate file stay inside.
   explicit PassFiles(PassWeights weights);
   PassFiles(const PassFiles&) = delete;
   PassFiles& operator=(const PassFiles&) = delete;
@@ -50,8 +50,8 @@ class PassFiles {
   [[nodiscard]] std::string path() const;  // of the model, for this process alone
   // The name of the file for large weights, always the same; "" = they go inside.
   [[nodiscard]] std::string weights_name() const;
-  // What the runtime wrote. To be called once. Errors: kIo; kInternal when that is nothing; kUnsupported for a model whose weights the
-  // runtime does not write apart as it should: one with nested graphs.
+  // Reads the model that the runtime wrote. To be called once. Errors: kIo; kInternal when it wrote nothing; kUnsupported for a model whose
+  // weights the runtime does not write apart as it should: one with nested graphs.
   [[nodiscard]] Result<OptimizedModel> take_model();
 
  private:

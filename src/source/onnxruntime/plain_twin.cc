@@ -11,7 +11,7 @@
 namespace tensortap::onnxruntime {
 namespace {
 
-// Operators of these remember nothing, except for those below; what others do is not known.
+// Operators of these domains keep no state, except for those below. Other domains are unknown.
 constexpr std::array<std::string_view, 8> kOwnDomains = {"",
                                                          "ai.onnx",
                                                          "ai.onnx.ml",
@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 8> kOwnDomains = {"",
                                                          "com.microsoft",
                                                          "com.microsoft.nchwc",
                                                          "com.ms.internal.nhwc"};
-// Each kernel goes on with random numbers where its last run ended.
+// Each kernel continues its random numbers where its last run ended.
 constexpr std::array<std::string_view, 11> kDrawing = {"RandomNormal",       "RandomNormalLike", "RandomUniform", "RandomUniformLike",
                                                        "Multinomial",        "Bernoulli",        "Dropout",       "BiasDropout",
                                                        "BitmaskBiasDropout", "BitmaskDropout",   "Sampling"};
@@ -37,7 +37,7 @@ uint64_t coarse(int64_t dimension) {
 std::string state_between_runs(const Graph& executed) {
   for (const Node& node : executed.nodes) {
     const bool known = std::ranges::find(kOwnDomains, node.domain) != kOwnDomains.end();
-    if (!known) return concat("what the custom operator ", node.type, " remembers is unknown");
+    if (!known) return concat("the state of the custom operator ", node.type, " is unknown");
     if (std::ranges::find(kDrawing, node.type) != kDrawing.end()) return concat(node.type, " draws random numbers");
     for (const Subgraph& body : node.subgraphs) {
       if (std::string state = state_between_runs(*body.graph); !state.empty()) return state;

@@ -1,5 +1,5 @@
-// The plain twin of a session with taps: runs the same executed graph without any, whenever the capture wants nothing of a run. Such a run
-// costs what it costs without tensortap.
+// The plain twin of a session with taps: runs the same executed graph without taps whenever the capture does not need a run. Such a run
+// costs the same as without tensortap.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_PLAIN_TWIN_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_PLAIN_TWIN_H_
@@ -15,14 +15,14 @@
 
 namespace tensortap::onnxruntime {
 
-// Why two sessions that take turns could differ from one: an operator that may remember its earlier runs. "" when there is none.
+// The reason why two sessions that take turns could differ from one: an operator that may remember its earlier runs. "" = none.
 std::string state_between_runs(const Graph& executed);
 
-// What runs have the same shapes: equal numbers for inputs of equal types and similar dimensions, whose three leading bits count, so that
-// inputs that grow a little with each run stay of one kind for a while. Never 0.
+// A number for the shapes of a run: equal for inputs of equal types and similar dimensions. Only the three leading bits of a dimension
+// count, so inputs that grow a little with each run stay of one kind for a while. Never 0.
 uint64_t kind_of_inputs(const Api& api, const abi::Value* const* values, size_t count);
 
-// Counts which session took the runs that are not captured, and says so. Thread-safe.
+// Counts which session took the runs that are not captured; note() reports it. Thread-safe.
 class TwinAccount {
  public:
   // `why_none`: "" when there is a twin.
@@ -44,7 +44,7 @@ class PlainTwin {
   // Errors: why there cannot be one.
   static Result<std::unique_ptr<PlainTwin>> open(const PreparedModel& model);
 
-  // Bit for bit what the session with taps would return.
+  // Returns bit for bit the outputs of the session with taps.
   Result<std::vector<OwnedValue>> run(const std::vector<NamedValue>& inputs) const { return session_->run(inputs, model_.output_names()); }
 
  private:

@@ -74,7 +74,7 @@ Result<Owned<abi::SessionOptions>> options_for_taps(const Api& api, const abi::S
   // Runs are distinguished by their threads.
   TENSORTAP_RETURN_IF_ERROR(api.call(ort::kSetSessionExecutionMode, raw, int32_t{abi::kSequential}));
   TENSORTAP_RETURN_IF_ERROR(api.call(ort::kAddCustomOpDomain, raw, taps));
-  // Even with everything off, each consumer of a DequantizeLinear, taps included, would get a copy of its own.
+  // Even with everything off, each consumer of a DequantizeLinear, taps included, would get its own copy.
   TENSORTAP_RETURN_IF_ERROR(add_entries(api, raw,
                                         {{"session.disable_quant_qdq", "1"},
                                          {"session.load_model_format", "ONNX"},

@@ -7,8 +7,8 @@
 
 namespace tensortap::onnxruntime {
 
-// Loads the package `folder`/tensortap/_onnxruntime under a name of its own, and has it capture with `library`, which is this one. Only
-// with the GIL, without an exception pending. Returns "" or what went wrong; leaves no exception. Does nothing without an interpreter.
+// Loads the package `folder`/tensortap/_onnxruntime under a separate name and makes it capture with `library`, which is this one. Call only
+// with the GIL and without a pending exception. Returns "" or the error; leaves no exception. Does nothing without an interpreter.
 std::string start_python(const std::string& folder, const std::string& library);
 
 }  // namespace tensortap::onnxruntime

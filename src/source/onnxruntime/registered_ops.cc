@@ -33,7 +33,7 @@ class Builder {
   Builder(const std::vector<NodeOrigin>& origins, const BlockedGraph* blocks, bool inputs_are_overridable, OpTable& table)
       : origins_(origins), blocks_(blocks), inputs_are_overridable_(inputs_are_overridable), table_(table) {}
 
-  // What people call the author's node, "" when it has no name or shares it with another.
+  // Counts the names of the author's nodes, since a shared name is not used, and then chooses the names of the ops.
   void count_names(const Model& executed) {
     for (const NodeOrigin& origin : origins_) {
       if (origin.last != nullptr && last_seen_.insert(origin.last).second) ++name_counts_[origin.last->name];
@@ -50,7 +50,7 @@ class Builder {
     for (const Initializer& initializer : graph.initializers) weights.insert(initializer.name);
     for (const ValueInfo& input : graph.inputs) {
       const bool is_weight = weights.contains(input.name);  // of an old model, listed as an input too
-      // What a Loop hands to its body has no op of its own; it is no op's output.
+      // A value that a Loop passes to its body has no separate op and is no op's output.
       Producer producer;
       if (parent == kNoEntry && !is_weight) producer.entry = pseudo(OpRole::kInput, input.name, path, parent);
       if (parent == kNoEntry) table_.by_input.push_back(producer.entry);
@@ -81,7 +81,7 @@ class Builder {
     return path.empty() ? std::string(name) : concat(path, "/", name);
   }
 
-  // The rule of docs/onnxruntime.md, "What an op is called".
+  // The rule for the names of ops; see docs/onnxruntime.md.
   void choose_names(const Graph& graph, const std::string& path) {
     for (const Node& node : graph.nodes) {
       const Node* last = origins_[node.index].last;
@@ -89,7 +89,7 @@ class Builder {
       std::string name = in_graph(path, last->name);
       if (used_.insert(name).second) names_[node.index] = std::move(name);
     }
-    // After those, so that no invention of the runtime takes a name that the author gave to another.
+    // After those, so that no name that the runtime invented takes one that the author gave to another node.
     for (const Node& node : graph.nodes) {
       std::string& name = names_[node.index];
       if (!name.empty()) continue;
@@ -171,7 +171,7 @@ std::vector<const char*> pointers(const std::vector<std::string>& texts) {
 
 std::vector<std::string> copies(const std::vector<std::string_view>& texts) { return {texts.begin(), texts.end()}; }
 
-// The node's own, which outputs are needed after all other ops have run, and the blocks of its images.
+// The node's own attributes, the outputs that are needed after all other ops have run, and the blocks of its images.
 Json described_attributes(const OpEntry& entry, AttributeBytes& bytes) {
   Json attributes = attributes_of(*entry.node, &bytes);
   if (!entry.graph_outputs.empty()) attributes[std::string(kGraphOutputs)] = entry.graph_outputs;
@@ -179,7 +179,7 @@ Json described_attributes(const OpEntry& entry, AttributeBytes& bytes) {
   return attributes;
 }
 
-// By entry, "" of pseudo-ops. The values that JSON does not hold whole go to the session first, as ops refer to them.
+// By entry, "" of pseudo-ops. The values that JSON cannot store whole go to the session first, since ops refer to them.
 std::vector<std::string> hand_over_attributes(tensortap_session* session, const OpTable& table) {
   std::vector<std::string> texts(table.entries.size());
   const auto describe = [&](AttributeBytes& bytes) {

@@ -10,7 +10,7 @@
 
 namespace tensortap::onnxruntime {
 
-// What the program's run was given, inputs or a binding; borrowed for the call.
+// The inputs or the binding of the program's run; borrowed for the call.
 struct GivenRun {
   const abi::RunOptions* options = nullptr;
   const char* const* input_names = nullptr;
@@ -20,8 +20,8 @@ struct GivenRun {
   size_t output_count = 0;
   const abi::IoBinding* binding = nullptr;
 
-  // The run ended with this error: reports it, and makes the run once more where the capture asks for that (ForeignSession::AnnouncedRun).
-  // The runtime says nothing of the second run's error, and its outputs are dropped; those of a binding are written again. May throw.
+  // The run ended with this error: reports it, and repeats the run if the capture requests it (ForeignSession::AnnouncedRun). The runtime
+  // reports nothing of the second run's error, and its outputs are dropped; those of a binding are written again. May throw.
   void failed(const Api& api, abi::Session* session, const abi::Status* error, ForeignSession::AnnouncedRun& run) const;
 
  private:

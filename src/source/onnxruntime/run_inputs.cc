@@ -65,7 +65,7 @@ Status check_range_names(const InputOptions& options) {
   return {};
 }
 
-// What an input is made of: its own range, that of all inputs, the rows of the table that it chooses from, or what is usual for its type.
+// The range of an input: its own, that of all inputs, the rows of the table that it chooses from, or the usual one of its type.
 Result<MadeRange> range_of(const InputOptions& options, const ValueInfo& info) {
   MadeRange made{options.seed, std::nullopt, {}};
   const auto own = options.ranges.find(std::string(info.name));
@@ -97,8 +97,7 @@ Status check_ranges_used(const InputOptions& options, const Json& description) {
   return {};
 }
 
-// An input as a caller of any version passes it: the elements are as far apart as the first one's size says, and what it does not reach is
-// zero.
+// An input from a caller of any version: the first one's `size` is the distance between the elements, and members beyond it are zero.
 tensortap_onnxruntime_input given_input(const tensortap_onnxruntime_input* given, uint64_t index) {
   const size_t stride = given->size;
   tensortap_onnxruntime_input input{};
@@ -106,7 +105,7 @@ tensortap_onnxruntime_input given_input(const tensortap_onnxruntime_input* given
   return input;
 }
 
-// Whether a part is the first of a value: what was given before for the same input and step is replaced.
+// Whether a part is the first of a value. It then replaces the parts given before for the same input and step.
 bool begins_value(const tensortap_onnxruntime_input& part) {
   if (part.kind == TENSORTAP_INPUT_ELEMENT) return part.tensor.element <= 0;
   return part.kind != TENSORTAP_INPUT_MAP_VALUES;
@@ -114,7 +113,7 @@ bool begins_value(const tensortap_onnxruntime_input& part) {
 
 std::string origin_of(const tensortap_onnxruntime_input& part) { return part.origin == nullptr ? "" : part.origin; }
 
-// An origin that should hold all inputs does not hold this one.
+// The origin that should hold all inputs does not hold this one.
 Status missing_in(const InputOptions& options, const ValueInfo& info) {
   std::vector<std::string> members;
   for (uint64_t i = 0; i < options.given_count; ++i) {

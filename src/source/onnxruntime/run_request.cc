@@ -103,7 +103,7 @@ Status read_libraries(const Json& value, std::string_view key, std::vector<std::
   return {};
 }
 
-// Where the model and its weights come from and where the optimised graph goes is the capture's own affair.
+// The capture itself chooses where the model and its weights come from and where the optimised graph goes.
 constexpr std::array<std::string_view, 6> kOwnEntries = {"session.load_model_format",
                                                          "session.save_model_format",
                                                          "session.model_external_initializers_file_folder_path",
@@ -115,7 +115,7 @@ Status read_session_config(const Json& value, std::string_view key, std::vector<
   if (!value.is_object()) return expected(key, "an object of texts");
   for (const auto& [name, text] : value.items()) {
     if (std::ranges::find(kOwnEntries, name) != kOwnEntries.end())
-      return invalid_argument(concat("session config: ", quote(name), " cannot be set: capturing needs a value of its own for it"));
+      return invalid_argument(concat("session config: ", quote(name), " cannot be set: capturing needs its own value for it"));
     std::string entry;
     TENSORTAP_RETURN_IF_ERROR(read_text(text, concat(key, ".", name), entry));
     entries.emplace_back(name, std::move(entry));

@@ -79,7 +79,7 @@ Run* RunTracker::run_of(const Api& api, const abi::KernelContext* context, uint3
 
 void RunTracker::hand_over(Run& run) {
   if (run.fired.empty()) return;
-  // What the run holds was written without the lock; announced runs stay on their thread.
+  // The contents of the run were written without the lock; announced runs stay on their thread.
   const std::lock_guard lock(mutex_);
   if (run.fired_count == main_taps_) end(run);
 }
@@ -107,7 +107,7 @@ Run* RunTracker::unannounced(const abi::Logger* logger, uint32_t tap) {
     start(*entry);
   }
   Run* run = entry.get();
-  // Where the inputs are watched, a run begins with one of them; taps that fire any number of times may come behind the last of the others.
+  // If the inputs are watched, a run begins with one of them. Taps that may fire any number of times can fire after the last of the others.
   const bool is_complete = run->fired_count == main_taps_ && (fires_once(taps_[tap]) || !watches_inputs_);
   const bool is_over = is_complete || (fires_once(taps_[tap]) && run->fired[tap]);
   if (is_over && main_taps_ > 0) {

@@ -1,4 +1,4 @@
-// Which run does a firing tap belong to? Several threads may run one session at the same time, and a tap only gets a kernel context.
+// Finds the run of a firing tap. Several threads may run one session at the same time, and a tap only gets a kernel context.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_RUN_TRACKER_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_RUN_TRACKER_H_
@@ -17,7 +17,7 @@ namespace tensortap::onnxruntime {
 
 class TapListener;
 
-// One run of a session: what is known while its taps fire. Used by one thread at a time.
+// One run of a session: the facts that are known while its taps fire. Used by one thread at a time.
 struct Run {
   int64_t step = 0;
   uint64_t number = 0;
@@ -28,8 +28,8 @@ struct Run {
   uint32_t last_tap = UINT32_MAX;   // that fired
   bool in_order = true;             // taps of the main graph have fired in the order of its nodes
 
-  // The time of an op is the gap between two taps. An op with nested graphs began when the tap before it at its own depth ended; what
-  // capture itself took in between is taken off.
+  // The time of an op is the gap between two taps. An op with nested graphs began when the tap before it at its own depth ended. The time
+  // that the capture itself took in between is subtracted.
   struct Mark {
     int64_t end_ns = 0;
     int64_t capture_ns = 0;
@@ -54,8 +54,8 @@ class RunTracker {
  public:
   explicit RunTracker(const std::vector<Tap>& taps);
 
-  // While it lives, taps that fire on this thread belong to `run`: how our own runner says which step it is. Sequential execution fires
-  // every tap on the thread that called Run. Announcements of different trackers may nest.
+  // While it lives, taps that fire on this thread belong to `run`. This is how our own runner announces its step. Sequential execution
+  // fires every tap on the thread that called Run. Announcements of different trackers may nest.
   class Announcement {
    public:
     Announcement(const RunTracker& tracker, Run& run);
@@ -69,10 +69,10 @@ class RunTracker {
   };
 
   // The run of a tap. Runs that were not announced are known by the logger that the runtime makes for each run: a new logger is a new run,
-  // and so is a tap of the main graph that fires twice, since addresses come back. Null when the library does not say.
+  // and so is a tap of the main graph that fires twice, since addresses come back. Null when the library does not report the logger.
   Run* run_of(const Api& api, const abi::KernelContext* context, uint32_t tap);
 
-  // Said when a tap of the run is done: the next run with the same logger may come on another thread.
+  // Called when a tap of the run is done: the next run with the same logger may come on another thread.
   void hand_over(Run& run);
 
   // Runs that were not announced get this listener, whose run_begins() and run_ends() are called, and count steps from 0.

@@ -43,7 +43,7 @@ Result<std::shared_ptr<RuntimeLibrary>> RuntimeLibrary::open(const std::string& 
   auto* get_api_base = reinterpret_cast<GetApiBase*>(dlsym(handle, "OrtGetApiBase"));
   if (get_api_base == nullptr)
     return invalid_argument(concat(path, " is a library, but not ONNX Runtime (it has no OrtGetApiBase). ", kGetOne));
-  // Under `tensortap exec` this may be the one that watches the program's sessions. Ours are not to be watched.
+  // Under `tensortap exec` this may be the one that watches the program's sessions. It must not watch ours.
   const abi::ApiBase* base = unwatched(get_api_base());
   std::shared_ptr<RuntimeLibrary> library(new RuntimeLibrary());
   library->path_ = path;
@@ -77,9 +77,9 @@ Result<Api> newest_api(const abi::ApiBase& base, const std::string& path) {
   if (release < kOldestRelease) {
     return invalid_argument(concat(path, " is ONNX Runtime ", version, "; tensortap needs 1.", kOldestRelease, " or newer. ", kGetOne));
   }
-  // Asking for a higher number than the library has prints an error line, so ask for exactly its own.
+  // A higher number than the library has makes it print an error line, so request exactly its own.
   const void* table = base.get_api(static_cast<uint32_t>(release));
-  if (table == nullptr) return invalid_argument(concat(path, " (", version, ") gives no interface of its own version. ", kGetOne));
+  if (table == nullptr) return invalid_argument(concat(path, " (", version, ") has no interface for its own version. ", kGetOne));
   return Api(table, release);
 }
 
@@ -94,7 +94,7 @@ Result<std::shared_ptr<const RuntimeLibrary>> load_runtime(const std::string& re
       return std::shared_ptr<const RuntimeLibrary>(*std::move(library));
     }
     last = library.status();
-    if (!candidate.origin.empty() && candidate.origin != "system loader") break;  // somebody meant this one: say what is wrong with it
+    if (!candidate.origin.empty() && candidate.origin != "system loader") break;  // the user meant this one: report its error
     last = not_found(
         concat("no ONNX Runtime library found beside tensortap, in VIRTUAL_ENV, by python3 or by the system's loader. ", kGetOne));
   }

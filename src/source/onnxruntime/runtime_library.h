@@ -18,11 +18,11 @@ namespace tensortap::onnxruntime {
 // survive that.
 class RuntimeLibrary {
  public:
-  // Errors: kNotFound when there is no such file, kInvalidArgument when it is not a usable ONNX Runtime (not a library, broken, no
-  // OrtGetApiBase, older than 1.19); the message says which and what to do.
+  // Errors: kNotFound when the file does not exist; kInvalidArgument when it is not a usable ONNX Runtime (not a library, broken, no
+  // OrtGetApiBase, older than 1.19). The message names the cause and the remedy.
   static Result<std::shared_ptr<RuntimeLibrary>> open(const std::string& path);
 
-  // What another part of the process has loaded, with the environment that it made, which must outlive this.
+  // The runtime that another part of the process has loaded, with the environment that it made. That environment must outlive this.
   static std::shared_ptr<const RuntimeLibrary> borrow(const Api& api, const abi::Env* env, std::string version);
 
   [[nodiscard]] const Api& api() const { return api_; }
@@ -45,11 +45,11 @@ class RuntimeLibrary {
 // 31 of "1.31.1"; -1 when this is no release of ONNX Runtime.
 int minor_release(std::string_view version);
 
-// The interface of a library in its newest form, with its version. Errors: kInvalidArgument for what tensortap cannot use.
+// The interface of a library in its newest form, with its version. Errors: kInvalidArgument for a library that tensortap cannot use.
 Result<Api> newest_api(const abi::ApiBase& base, const std::string& path);
 
 struct RuntimeCandidate {
-  std::string path;    // what dlopen is to be given
+  std::string path;    // for dlopen
   std::string origin;  // where it was found: "runtime", "TENSORTAP_ONNXRUNTIME", ...
   bool named = false;  // by the user
 };
@@ -58,12 +58,12 @@ inline constexpr std::string_view kLibraryName = "libonnxruntime.so";
 // The library in a folder: the wheels have its full version in the name and no symlink, other packages have libonnxruntime.so.
 std::optional<std::string> library_in(const std::string& folder);
 
-// Libraries found on this machine, best first. `requested` (a library, or a folder that holds one) comes alone when it is not empty.
+// Libraries found on this machine, best first. If `requested` (a library, or a folder that contains one) is not empty, only that one.
 // Errors: kNotFound when `requested` or TENSORTAP_ONNXRUNTIME names nothing usable.
 Result<std::vector<RuntimeCandidate>> find_runtimes(const std::string& requested);
 
-// The first of find_runtimes() that opens; the message of a failure says where was looked. A library that the user named is the user's
-// choice, and is loaded although other users can change it: warning() reports that.
+// The first of find_runtimes() that opens; the message of a failure lists the places that were searched. A library that the user named is
+// the user's choice, and is loaded although other users can change it: warning() reports that.
 Result<std::shared_ptr<const RuntimeLibrary>> load_runtime(const std::string& requested);
 
 }  // namespace tensortap::onnxruntime

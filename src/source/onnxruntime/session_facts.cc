@@ -42,7 +42,7 @@ void add_facts(tensortap_session* session, const RuntimeFacts& facts) {
 }
 
 std::string loaded_runtime_path() {
-  // Python's module holds a runtime of its own; the library of the same release lies beside it.
+  // Python's module contains its own runtime; the library of the same release lies beside it.
   std::set<std::string> found;
   const auto look = [](dl_phdr_info* object, size_t, void* context) {
     const std::string path = object->dlpi_name == nullptr ? "" : object->dlpi_name;

@@ -1,4 +1,4 @@
-// The custom operators that taps are: what ONNX Runtime calls when an op has run.
+// The taps as custom operators, which ONNX Runtime calls when an op has run.
 
 #ifndef TENSORTAP_SOURCE_ONNXRUNTIME_TAP_OPERATOR_H_
 #define TENSORTAP_SOURCE_ONNXRUNTIME_TAP_OPERATOR_H_
@@ -25,15 +25,16 @@ struct FiredTap {
   int64_t duration_ns = -1;
 };
 
-// What happens when taps fire. Called on the thread of the op, from several threads for several runs.
+// Receives the taps that fire. Called on the thread of the op, from several threads for several runs.
 class TapListener {
  public:
   virtual ~TapListener() = default;
   // Whether on_tap wants to be called for this tap in this run. Must be quick.
   virtual bool wants(const Tap& tap, const Run& run) = 0;
   virtual void on_tap(const FiredTap& fired, const Run& run) = 0;
-  // What the first tap of a run finds, and that the run is over: for runs that were not announced, where the tracker's lock is held, and
-  // for those that await it (Run::awaits). The listener may choose the run's step and turn the run off.
+  // The first tap of a run calls run_begins(); run_ends() reports that the run is over. Both are called only for runs that were not
+  // announced (with the tracker's lock held) and for runs that await it (Run::awaits). The listener may choose the run's step and turn the
+  // run off.
   virtual void run_begins(Run&) {}
   virtual void run_ends(const Run&) {}
 };
@@ -59,8 +60,8 @@ class PublishedGraph {
   const int64_t number_;
 };
 
-// The operators of tapped sessions. Must outlive the sessions; its address must not change. The library's table is kept by each kernel as
-// the library hands it over, so sessions of different libraries live side by side.
+// The operators of tapped sessions. Must outlive the sessions; its address must not change. Each kernel keeps the library's table that it
+// was made with, so sessions of different libraries live side by side.
 class TapOperators {
  public:
   // For one session.
@@ -77,7 +78,7 @@ class TapOperators {
   [[nodiscard]] RunTracker& tracker() { return graph_->tracker; }
   [[nodiscard]] const Api& api() const { return api_; }
   [[nodiscard]] bool serves_published() const { return graph_ == nullptr; }
-  // What the taps of a kernel belong to: one's own graph, or the published one of this number. Null when there is none.
+  // The graph that the taps of a kernel belong to: this object's graph, or the published one of this number. Null when there is none.
   [[nodiscard]] std::shared_ptr<TapGraph> graph(int64_t number) const;
 
  private:

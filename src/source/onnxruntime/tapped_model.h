@@ -23,7 +23,7 @@ namespace tensortap::onnxruntime {
 inline constexpr const char* kTapDomain = "tensortap";
 inline constexpr const char* kSideTap = "Tap";
 inline constexpr const char* kAliasTap = "AliasTap";
-// Names of everything that taps add to a model begin so. No exporter uses it; a model that does is refused.
+// The prefix of all names that taps add to a model. No exporter uses it; a model that does is refused.
 inline constexpr std::string_view kTapPrefix = "tensortap/";
 
 enum class TapKind : uint8_t {
@@ -39,7 +39,7 @@ struct TapSlot {
   bool shown_again = false;  // by the taps of all nodes that read it
 };
 
-// What a node read, behind what it made.
+// A value that a node read. These follow the values that it made.
 struct TapRead {
   uint32_t input = 0;     // number among the node's inputs
   int64_t channels = -1;  // as in TapSlot
@@ -53,20 +53,20 @@ struct Tap {
   bool graph_input = false;
   std::vector<TapSlot> slots;
   std::vector<TapRead> reads;
-  // The node runs once in a run, makes no values, and what it gives is shown by all that read it: once it is counted there is no more to
-  // tell.
+  // The node runs once in a run, makes no values, and every reader of its outputs shows them: once it is counted, nothing more is to be
+  // reported.
   bool no_news = false;
 };
 
-// Types that ONNX Runtime refuses as inputs of custom operators: value name -> what to do.
+// Types that ONNX Runtime refuses as inputs of custom operators: value name -> remedy.
 struct TypeRemedy {
-  int32_t element_type = 0;  // what the value is
+  int32_t element_type = 0;  // of the value
   int32_t cast_to = 0;       // what to cast it to before the tap; 0 = leave the value out
 };
 using TypeRemedies = std::map<std::string, TypeRemedy, std::less<>>;
 
-// Reads the error that a load of a tapped model gave. True when it names a type that a tap cannot take and a new remedy was added:
-// edit and load again.
+// Reads the error of a load of a tapped model. True when it names a type that a tap cannot take and a new remedy was added: edit and load
+// again.
 bool learn_remedy(std::string_view load_error, TypeRemedies& remedies);
 
 struct UntappedValue {
@@ -76,7 +76,8 @@ struct UntappedValue {
 
 enum class TapStyle : uint8_t {
   kSide,  // taps without outputs, order by the listing trick
-  // Taps that pass their tensor through without a copy, order by data flow; for outputs of the graph and nodes with several, side taps.
+  // Taps that pass their tensor through without a copy, ordered by data flow. Outputs of the graph and nodes with several outputs get side
+  // taps.
   kAlias,
 };
 
@@ -90,9 +91,9 @@ struct TappedModel {
 struct TapOptions {
   TapStyle style = TapStyle::kSide;
   bool inputs = false;  // also watch the tensors that a run is given: these taps fire first
-  // Stands in every tap as "graph", for operators that serve the taps of several models (tap_operator.h); 0 = nothing does.
+  // The attribute "graph" of every tap, for operators that serve the taps of several models (tap_operator.h); 0 = no such attribute.
   int64_t graph = 0;
-  // Side taps also get the tensors that their node read, except for weights: the runtime then keeps what it read until the tap has fired.
+  // Side taps also get the tensors that their node read, except for weights: the runtime then keeps these until the tap has fired.
   bool reads = false;
   const BlockedGraph* blocks = nullptr;  // of the model; null = it has none
 };
@@ -100,8 +101,8 @@ struct TapOptions {
 // Errors: kCorrupt, kInvalidArgument (the model uses our names).
 Result<TappedModel> add_taps(const Model& model, const TypeRemedies& remedies, const TapOptions& options);
 
-// The model with every tensor of its main graph as an output: how tools without taps capture, and what tests compare with. `names`
-// receives the added outputs in order.
+// The model with every tensor of its main graph as an output: for capture without taps, and as the reference of tests. `names` receives the
+// added outputs in order.
 Result<std::string> add_all_outputs(const Model& model, std::vector<std::string>& names);
 
 }  // namespace tensortap::onnxruntime

@@ -26,9 +26,9 @@ class ValueKeeper final : public TapListener {
   bool wants(const Tap& tap, const Run& run) override;
   void on_tap(const FiredTap& fired, const Run& run) override;
 
-  // Gives the last copy away; null when no tap showed the value.
+  // Removes the last copy and returns it; null when no tap showed the value.
   OwnedValue take(uint32_t entry, uint32_t output);
-  // Of the library that made the copies; without functions when there are none.
+  // The interface of the library that made the copies; without functions when there are no copies.
   [[nodiscard]] const Api& api() const { return api_; }
 
  private:

@@ -12,7 +12,7 @@ void set_if_stated(KindScope& scope, const ValueInfo& info) {
   if (info.kind != ValueKind::kNotStated) scope.set(info.name, info.kind);
 }
 
-// What an operator inside an optional's type attribute is: Optional(type=sequence) without an input.
+// The kind of the value that an Optional operator makes: from its input or, without one, from its type attribute: Optional(type=sequence).
 ValueKind optional_kind(const Node& node, const KindScope& scope) {
   ValueKind inner = ValueKind::kTensor;
   if (!node.inputs.empty()) {
@@ -35,7 +35,7 @@ ValueKind without_optional(ValueKind kind) {
   return kind == ValueKind::kOptionalSequence ? ValueKind::kSequence : kind;
 }
 
-// Kinds of what each nested graph of a node gives out.
+// Kinds of the outputs of each nested graph of a node.
 using BodyKinds = std::vector<std::vector<ValueKind>>;
 
 void if_kinds(const BodyKinds& bodies, std::vector<ValueKind>& kinds) {
@@ -46,7 +46,7 @@ void if_kinds(const BodyKinds& bodies, std::vector<ValueKind>& kinds) {
   }
 }
 
-// A Loop's first outputs are its carried values, whose kinds come from the body or from what goes in; the rest are stacked tensors.
+// A Loop's first outputs are its carried values, whose kinds come from the body or from its inputs; the rest are stacked tensors.
 void loop_kinds(const Node& node, const KindScope& scope, const BodyKinds& bodies, std::vector<ValueKind>& kinds) {
   const size_t carried = node.inputs.size() > 2 ? node.inputs.size() - 2 : 0;
   for (size_t i = 0; i < kinds.size() && i < carried; ++i) {

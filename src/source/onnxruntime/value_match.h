@@ -21,7 +21,7 @@ struct ValueMatch {
   bool elements_only = false;
 };
 
-// Of one graph with one graph. What is not certain is not in it.
+// Matches the values of one graph with those of an earlier one. Contains certain matches only.
 class GraphMatch {
  public:
   GraphMatch(const GraphView& later, const GraphView& earlier, const GraphMatch* outer)
@@ -30,7 +30,7 @@ class GraphMatch {
   [[nodiscard]] const GraphView& later() const { return later_; }
   [[nodiscard]] const GraphView& earlier() const { return earlier_; }
   [[nodiscard]] ValueMatch find(std::string_view value) const { return matches_.find(value, {}); }
-  // GraphView::elements_of() what is matched; "" = not known.
+  // GraphView::elements_of() the matched value; "" = not known.
   [[nodiscard]] std::string_view elements(std::string_view value) const;
   void set(std::string_view value, ValueMatch match) { matches_.set(value, match); }
   void clear() { matches_.clear(); }
@@ -43,18 +43,18 @@ class GraphMatch {
   NameScope<ValueMatch> matches_;
 };
 
-// The nodes of the earlier graph between what a later node reads and a value that it may make. Nothing when the value cannot be the
-// node's: it takes something that the node does not read, or the node reads something that does not go into it.
+// The nodes of the earlier graph between the inputs of a later node and a value that it may make. Nothing when the node cannot make the
+// value: the value needs something that the node does not read, or the node reads something that the value does not need.
 std::optional<std::vector<const Node*>> nodes_between(const GraphMatch& match, const Node& later, std::string_view value);
 
-// Of all graphs of a model with those of an earlier one. Borrows both views, and for a joined match the two that it joins.
+// Matches all graphs of a model with those of an earlier one. Borrows both views; a joined match borrows the two that it joins.
 class ModelMatch {
  public:
   ModelMatch(const Model& later, const ModelViews& later_views, const Model& earlier, const ModelViews& earlier_views);
   // A match with the middle model, and the middle model's with an earlier one, as one.
   ModelMatch(const ModelMatch& with_middle, const ModelMatch& of_middle);
 
-  // Null for a nested graph of which it is not known what it was.
+  // Null for a nested graph whose original is not known.
   [[nodiscard]] const GraphMatch* of(const Graph& later) const;
 
  private:

@@ -30,7 +30,7 @@ using Table = std::vector<const void*>;
 
 constexpr size_t kMostSlots = 4096;
 
-// A session of the program, with what its runs use besides.
+// A session of the program, with the other things that its runs use.
 struct WatchedSession {
   std::shared_ptr<ForeignSession> captured;  // null = runs plain
   std::shared_ptr<abi::Session> twin;        // null = none
@@ -47,7 +47,7 @@ struct WatchedRuntime : ProgramRuntime {
 
 constinit std::atomic<WatchedRuntime*> the_watched{nullptr};
 
-// For the functions of the table, which no one has before the runtime is watched.
+// For the functions of the table, which the program cannot have before the runtime is watched.
 WatchedRuntime& watched() { return *the_watched.load(std::memory_order_acquire); }
 
 void remember(WatchedRuntime& runtime, const abi::Session* handle, WatchedSession session) {
@@ -110,7 +110,7 @@ WatchedSession session_of(const abi::Session* handle) {
 }
 
 // A run of the library's, announced when its session is captured; `call` gets the session that runs. A run with a binding belongs to the
-// program's own session. The capture's own trouble is none of the program's.
+// program's own session. Errors of the capture do not reach the program.
 template <class Call>
 abi::Status* announced(abi::Session* handle, const GivenRun& given, Call call) noexcept {
   std::optional<ForeignSession::AnnouncedRun> run;

@@ -17,13 +17,13 @@ namespace tensortap::onnxruntime {
 // Keeps the files mapped. Not thread-safe.
 class WeightReader {
  public:
-  // `folder`: what names of files are relative to.
+  // `folder`: names of files are relative to it.
   explicit WeightReader(std::string folder) : folder_(std::move(folder)) {}
 
-  // The result's `raw` or `strings` are the values, also those in a file. They live until the next call, the end of the reader or of the
-  // model, the first of these. Errors: those of read_tensor_proto(), and what opening the file gives.
+  // The result's `raw` or `strings` hold the values, also those stored in a file. They live until the next call or the end of the reader or
+  // of the model, whichever comes first. Errors: those of read_tensor_proto() and of opening the file.
   Result<TensorProto> read(const Initializer& initializer);
-  // Gives back the memory that reading a tensor's values took. Only what lies in a file takes any.
+  // Releases the memory that reading a tensor's values took. Only values in a file take any.
   void release_memory(const TensorProto& tensor) const;
 
  private:

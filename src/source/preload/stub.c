@@ -1,28 +1,25 @@
 /*
- * libtensortap_preload.so: what `tensortap exec` preloads into a program and, with the environment, into its children.
+ * libtensortap_preload.so: `tensortap exec` preloads it into a program and, through the environment, into its children.
  *
- * It needs the C library only and does nothing when it is loaded. The loader of another C library (musl) takes it as well, because the
- * children of a program inherit LD_PRELOAD whatever they are linked to, and a library that a loader cannot take ends such a child before it
- * starts; nothing is captured there, which is said once for each `tensortap exec`. It defines three functions; a preloaded library comes
- * first in every lookup:
+ * It needs the C library only and does nothing when it is loaded. The loader of another C library (musl) takes it as well: the children of
+ * a program inherit LD_PRELOAD whatever they are linked to, and a library that a loader cannot take ends such a child before it starts.
+ * Nothing is captured there, which is reported once for each `tensortap exec`. It defines three functions; a preloaded library comes first
+ * in every lookup:
  *
  *  - at::getStepCallbacksUnlessEmpty(RecordScope), the one exported function of libtorch_cpu that every operator calls through the
- * procedure linkage
- *    table. The first operator of the process arrives here; the library that TENSORTAP_PYTORCH_LIBRARY names is loaded, its
- *    tensortap_pytorch_start() is called, and from then on the function jumps to the real one. The return value, an object of C++, is never
- *    touched: there is nothing here that depends on a torch version or a C++ ABI.
- *  - OrtGetApiBase(), by which a program that is linked to ONNX Runtime gets its functions. It is given those of
- * tensortap_onnxruntime_wrap(), in the library
- *    that TENSORTAP_ONNXRUNTIME_LIBRARY names.
+ *    procedure linkage table. The first operator of the process arrives here. The stub loads the library that TENSORTAP_PYTORCH_LIBRARY
+ *    names and calls its tensortap_pytorch_start(); from then on the function jumps to the real one. It never touches the return value, an
+ *    object of C++, so nothing here depends on a torch version or a C++ ABI.
+ *  - OrtGetApiBase(), which gives a program that is linked to ONNX Runtime its functions. It returns those of tensortap_onnxruntime_wrap(),
+ *    in the library that TENSORTAP_ONNXRUNTIME_LIBRARY names.
  *  - dlsym(), which jumps to the real one except for two names: OrtGetApiBase, for programs that load ONNX Runtime themselves, and the
- * entry of its Python
- *    module, at which the interpreter is asked to watch it. The caller's return address stays, since lookups depend on who asks.
+ *    entry of its Python module, at which the interpreter is asked to watch it. The caller's return address stays, since lookups depend on
+ *    the caller.
  *
- * Rules: without TENSORTAP_EXEC it only jumps. One thread loads; others that arrive meanwhile go on uncaptured and never wait, since the
+ * Rules: without TENSORTAP_EXEC it only jumps. One thread loads. Threads that arrive meanwhile go on uncaptured and never wait, since the
  * loading thread may need what they hold (the loader's lock, the guard of a static object). Real functions are looked up in the tables of
- * the loaded objects, without that lock. A loading that fails is said once on stderr and the program goes on. A process whose real function
- * of torch is in no loaded object cannot go on, as without the stub, where the loader would end it for the missing symbol; it is ended
- * here.
+ * the loaded objects, without that lock. A failed load is reported once on stderr, and the program goes on. If no loaded object has torch's
+ * real function, the process cannot go on: without the stub, the loader would end it for the missing symbol; here the stub ends it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -53,7 +50,7 @@ extern const char tensortap_preload_entry[]
 __attribute__((visibility("hidden"), used)) void* tensortap_preload_dlsym_target;  /* the real dlsym, once it is known */
 extern const char tensortap_preload_dlsym[] __attribute__((visibility("hidden"))); /* ours by another name */
 
-/* What dlsym() does with a name that it does not simply pass on. */
+/* The answer of dlsym() to a name that it does not simply pass on. */
 struct lookup {
   void* address;      /* the answer, or the function to jump to */
   uintptr_t answered; /* not 0: `address` is the answer */
@@ -234,7 +231,7 @@ static void say(const char* first, const char* second, const char* third) {
   sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* The function of the library that the variable names; null when nothing is asked for, or when it is not there, which is reported. */
+/* The function of the library that the variable names. Null without a request, or when the function is missing, which is reported. */
 static void* function_of_library(const char* variable, const char* function) {
   const char* request = secure_getenv("TENSORTAP_EXEC");
   if (request == NULL || *request == '\0') return NULL;
@@ -315,7 +312,7 @@ void* tensortap_preload_resolve(void) {
 
 typedef const void* base_function(void);
 
-/* The real OrtGetApiBase of the one library of the process that is captured, the first that is asked for. */
+/* The real OrtGetApiBase of the one library of the process that is captured: the first that the program asks for. */
 static void* ort_function;
 
 static void* set_ort_function(void* function) {
@@ -356,10 +353,10 @@ static void start_python(void) {
 
 typedef void* lookup_function(void*, const char*);
 
-/* What a lookup of OrtGetApiBase gives: ours for the library that is captured, the real one of any other. */
+/* The answer to a lookup of OrtGetApiBase: our function for the library that is captured, the real one for any other. */
 static struct lookup find_ort(lookup_function* real, void* handle, const char* name) {
   void* found = real(handle, name);
-  /* The program's whole scope also contains ours: what comes after it is what the program would find without us. */
+  /* The program's whole scope also contains our function; without us the program would find the next one. */
   if (found == (void*)OrtGetApiBase) found = real(RTLD_NEXT, name);
   if (found != NULL && set_ort_function(found) == found) found = (void*)OrtGetApiBase;
   return (struct lookup){found, 1};
@@ -369,8 +366,8 @@ struct lookup tensortap_preload_lookup(void* handle, const char* name) {
   lookup_function* real = NULL;
   *(void**)&real = __atomic_load_n(&tensortap_preload_dlsym_target, __ATOMIC_ACQUIRE);
   if (real == NULL) {
-    /* The loader's own list, and no function of the C library: who asks first may be what stands in front of them, before it is ready. What
-     * comes before the C library in the list is there from the beginning. */
+    /* Search the loader's own list, without the C library's functions: the first caller may be a library in front of them that is not ready
+     * yet. The libraries before the C library are in the list from the beginning. */
     struct search search = {"dlsym", tensortap_preload_dlsym, NULL, 1, 0, NULL, ""};
     if (is_other_loader()) search = find_function("dlsym", tensortap_preload_dlsym, NULL);
     for (const struct link_map* map = is_other_loader() ? NULL : _r_debug.r_map; map != NULL; map = map->l_next) {

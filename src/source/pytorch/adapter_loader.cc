@@ -142,7 +142,7 @@ Status load_adapter_file(const TorchVersion& version, const std::string& path, c
   if (failed != 0) return refused(version, path, concat("it refused to work with this process (", failed, ")"));
   if (filled.size != sizeof filled || filled.observe == nullptr || filled.hold_storage == nullptr || filled.drop_storage == nullptr ||
       filled.storage_expired == nullptr) {
-    return refused(version, path, "what it offers is not complete");
+    return refused(version, path, "its interface is incomplete");
   }
   const auto release = parse_torch_release(filled.torch_version == nullptr ? "" : filled.torch_version);
   if (!release || release->major != version.major || release->minor != version.minor) {

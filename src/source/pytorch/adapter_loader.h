@@ -21,16 +21,16 @@ struct TorchVersion {
   int (*number_of_threads)() = nullptr;  // at::get_num_threads(), null when it has none
 };
 
-// Of a loaded libtorch_cpu.so; `library` is its handle. kNotFound when neither the library nor the files beside it show it.
+// The version of a loaded libtorch_cpu.so; `library` is its handle. kNotFound when neither the library nor the files beside it contain it.
 Result<TorchVersion> torch_version(void* library, const std::string& path);
 
 // "tensortap_torch_2.13_1.so"
 std::string adapter_file_name(const TorchVersion& version);
 
-// Loads the first file of that name in `folders`, of which the one beside this library is for PyTorch's own releases alone, and fills
-// *adapter, which stays as it is on failure. kNotFound with the command that builds one; kUnsupported when others than the user and root
-// could have written the file (base/code_file.h) and, with the same command, when the file is no adapter or was built for another interface
-// or release. Never unloads an adapter that was attached.
+// Loads the first file of that name in `folders` and fills *adapter, which stays as it is on failure. The file beside this library is for
+// PyTorch's own releases alone. Errors: kNotFound with the command that builds one; kUnsupported when others than the user and root could
+// have written the file (base/code_file.h); kUnsupported with the same command when the file is no adapter or was built for another
+// interface or release. Never unloads an adapter that was attached.
 Status load_adapter(const TorchVersion& version, const std::vector<std::string>& folders, const tensortap_torch_tracker& tracker,
                     tensortap_torch_adapter& adapter);
 

@@ -61,7 +61,7 @@ TEST_F(AdapterLoader, AsksTheLibraryForItsRelease) {
   EXPECT_EQ(found->minor, 13);
   EXPECT_EQ(found->string_abi, 1);
   EXPECT_EQ(found->library, path);
-  EXPECT_FALSE(found->released) << "nothing beside it says so";
+  EXPECT_FALSE(found->released) << "no file beside it reports a release";
   EXPECT_EQ(found->build_id, "00112233445566778899aabbccddeeff");  // CMake has the linker set it
 }
 

@@ -24,7 +24,7 @@ int note_libtorch(dl_phdr_info* info, size_t /*size*/, void* found) {
   return 1;
 }
 
-// Seconds of the last change, 0 when there is no such file.
+// Seconds of the last change, 0 when the file does not exist.
 int64_t changed(const std::string& path) {
   struct stat facts {};
   return stat(path.c_str(), &facts) == 0 ? int64_t{facts.st_mtim.tv_sec} : 0;

@@ -11,7 +11,7 @@
 
 namespace tensortap::pytorch {
 
-// Of a call that begins on this thread, whose calls these are; `levels`: tensortap_levels().
+// The key of a call that begins on this thread, which has these `calls`; `levels`: tensortap_levels().
 OpKey key_of(const tensortap_torch_call& call, const ThreadCalls& calls, uint32_t levels);
 // enum tensortap_phase.
 uint32_t phase_of(const tensortap_torch_call& call, const ThreadCalls& calls);

@@ -1,5 +1,5 @@
-// What a call reads where the session takes it from tensortap_show_reads: told before the call as far as it may be written over, shown when
-// it has run otherwise.
+// The reads of a call, if the session takes them from tensortap_show_reads. Tensors that the call may write over are reported before the
+// call; the others are shown after it has run.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_CALL_READS_H_
 #define TENSORTAP_SOURCE_PYTORCH_CALL_READS_H_
@@ -11,11 +11,11 @@
 
 namespace tensortap::pytorch {
 
-// Whether an argument is unwritten memory for an operator that is not PyTorch's own and whose schema says that it writes there. Such an
-// operator reads nothing of the memory; what lies in it is noted in `pending`.
+// Whether an argument is unwritten memory for an operator that is not PyTorch's own and whose schema declares a write there. Such an
+// operator reads nothing of the memory; the old contents are noted in `pending`.
 bool leaves_out(PendingCall& pending, const tensortap_torch_tensor& tensor, const StorageContent& content);
 
-// At the begin of a call: notes in `pending` what it reads, and gathers in calls.tensors what it may write over.
+// At the begin of a call: notes in `pending` the tensors that it reads, and gathers in calls.tensors those that it may write over.
 void gather_what_it_writes_over(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call);
 
 // Where an argument is at the begin of a call.
@@ -27,10 +27,10 @@ struct ShownReads {
   const PendingCall& pending;
   const tensortap_torch_call* call;  // not null
 };
-// Shows everything that was noted, in that order. What is not where it was has the flag TENSORTAP_TENSOR_GONE. The array is that thread's
-// calls.shown.
+// Shows everything that was noted, in that order. Tensors that are no longer where they were have the flag TENSORTAP_TENSOR_GONE. The array
+// is that thread's calls.shown.
 uint64_t show_reads(void* reads, const tensortap_tensor** tensors) noexcept;
-// Puts what was noted and is still where it was in front of calls.tensors, as the call left it.
+// Puts the noted tensors that are still where they were in front of calls.tensors, as the call left them.
 void gather_what_it_left(const ShownReads& reads);
 
 }  // namespace tensortap::pytorch

@@ -1,4 +1,4 @@
-// What operators on devices, and copies from them, mean for what is known of memory.
+// Updates the known state of memory for operators on devices and for copies from devices.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_DEVICE_USE_H_
 #define TENSORTAP_SOURCE_PYTORCH_DEVICE_USE_H_
@@ -10,11 +10,11 @@
 
 namespace tensortap::pytorch {
 
-// At the begin of a call. Kernels that are no operators write into memory of devices, where nobody sees it: what an operator computes with
-// is taken for written. What an operator of the host computes with is there: the program has waited for copies that fill it.
+// At the begin of a call. Kernels that are no operators write into device memory unseen, so the memory that an operator computes with
+// counts as written. Operands of an operator on the host are complete: the program has waited for the copies that fill them.
 void note_use(TorchCapture& capture, ThreadCalls& calls, const tensortap_torch_call& call);
 
-// At the end of a call: host memory whose copy from a device nobody has waited for.
+// At the end of a call: notes host memory that a copy from a device fills and that the program has not waited for.
 void note_unfilled(TorchCapture& capture, ThreadCalls& calls, std::span<const tensortap_torch_tensor> tensors);
 
 }  // namespace tensortap::pytorch

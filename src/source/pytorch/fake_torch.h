@@ -1,4 +1,4 @@
-// What tests of sessions take for torch: storages that never end, and tensors of their own.
+// A fake torch for tests of sessions: storages that never end, and tensors that the tests own.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_FAKE_TORCH_H_
 #define TENSORTAP_SOURCE_PYTORCH_FAKE_TORCH_H_

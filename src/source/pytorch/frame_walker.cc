@@ -13,7 +13,7 @@
 namespace tensortap::pytorch {
 namespace {
 
-// Offsets in bytes; -1 = there is no such word.
+// Offsets in bytes; -1 = the word does not exist.
 struct FrameLayout {
   int minor = 0;
   int current = 0;         // in the thread state: the innermost frame
@@ -113,7 +113,7 @@ bool readable(const void* address, size_t bytes) {
   return copied == static_cast<ssize_t>(bytes) || (copied < 0 && (errno == EPERM || errno == ENOSYS));
 }
 
-// Whether a frame says what Python says of it.
+// Whether a frame agrees with Python's own report of it.
 bool same_frame(const char* frame, const SourcePosition& told) {
   const PyObject* const code = code_of(frame);
   if (code == nullptr || code != told.code) return false;

@@ -1,8 +1,8 @@
 // Walks the Python frames of the calling thread without the GIL.
 //
-// Sound because no one else changes a thread's frames while it is in C code, and each frame keeps its code object alive: three words are
-// read for each frame and no reference count is touched. Where the words lie is published by Python 3.13 and later for debuggers, and a
-// table for 3.10 to 3.12; a self-test compares with Python's own functions before anything is believed.
+// Sound because no other thread changes a thread's frames while it is in C code, and each frame keeps its code object alive. The walk reads
+// three words for each frame and touches no reference count. Python 3.13 and later publish the offsets of the words for debuggers; a table
+// has those of 3.10 to 3.12. A self-test compares with Python's own functions before anything is used.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_FRAME_WALKER_H_
 #define TENSORTAP_SOURCE_PYTORCH_FRAME_WALKER_H_
@@ -11,8 +11,8 @@
 
 namespace tensortap::pytorch {
 
-// Finds out where the words lie and compares every frame of this thread with what Python says. Called with the GIL, from Python code.
-// False for a Python that is not known, a free-threaded or debug build, or any difference: then frames are walked with the GIL.
+// Finds the offsets of the words and compares every frame of this thread with Python's own report. Called with the GIL, from Python code.
+// False for an unknown Python, a free-threaded or debug build, or any difference: then frames are walked with the GIL.
 bool test_frame_walk();
 // Whether the self-test passed and the walk was not switched off.
 bool frame_walk_works();

@@ -20,7 +20,7 @@ namespace {
 
 bool takes_nodes() {
   const EnteredCapture capture;
-  // What a node calls, and what it was called by, torch's own callbacks show alone.
+  // Only torch's own callbacks show a node's calls and its caller.
   if (!capture || capture->levels != 1U << TENSORTAP_LEVEL_OP || capture->identities.calls_apart()) return false;
   const tensortap_torch_adapter& adapter = capture->runtime.adapter;
   return adapter.define_operators != nullptr && adapter.define_operators() == 0;
@@ -44,7 +44,7 @@ int level_of_call(bool is_root) {
   // A model's call begins a round, whether or not anything of it is looked at.
   if (calls_apart && is_root && calls->compiling == 0 && calls->nodes.empty()) return TENSORTAP_LEVEL_MODEL;
   if (!calls_apart && (capture->levels & kModuleLevels) == 0) return -1;
-  // A module that is called in the backward pass computes again what is known.
+  // A module that is called in the backward pass computes known values again.
   if (!capture->observing.load(std::memory_order_relaxed) || calls->compiling > 0 || !calls->nodes.empty()) return -1;
   if (calls_apart) return TENSORTAP_LEVEL_MODULE;
   if (is_root && (capture->levels & 1U << TENSORTAP_LEVEL_MODEL) != 0) return TENSORTAP_LEVEL_MODEL;
@@ -169,13 +169,13 @@ std::string autograd_names() {
   return capture ? capture->traced.names() : "";
 }
 
-// In which step and run of its session a dump node runs, for which module its graph, and which blocks of the session the thread met.
+// Where a dump node runs: the step and run of its session, the module of its graph, and the blocks of the session that the thread met.
 struct DumpPlace {
   int64_t step;
   uint64_t run;
   ModuleId root;
   MetStorages& met;
-  std::vector<tensortap_tensor>& gathered;  // what is reported
+  std::vector<tensortap_tensor>& gathered;  // the reported tensors
   OpIdentity* operation = nullptr;          // whose dump it is, where that is not the node's own
   int64_t duration_ns = -1;                 // of its call that ended
 };
@@ -197,11 +197,11 @@ tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, c
   return event;
 }
 
-// Gathers what is reported to the session of a dump's tensors. What the node wrote or allocated is noted whether or not it is wanted.
+// Gathers the tensors of a dump that are reported to the session. Notes the node's writes and allocations even if it is not wanted.
 void gather(TorchSession& session, const DumpSite& site, const DumpPlace& place, OpIdentity& identity, bool wanted,
             std::span<const tensortap_torch_tensor> tensors) {
   const bool allocates = (identity.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0;
-  const bool makes = site.node->told.level == TENSORTAP_LEVEL_OP;  // a module hands on what its ops made
+  const bool makes = site.node->told.level == TENSORTAP_LEVEL_OP;  // a module passes on the values of its ops
   place.gathered.clear();
   for (const DumpSlot& slot : site.slots) {
     if (slot.tensor >= tensors.size() || tensors[slot.tensor].kind == TENSORTAP_TORCH_UNDEFINED) continue;
@@ -244,7 +244,7 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
   ThreadCalls* calls = thread_calls();
   if (site == nullptr || calls == nullptr) return;
   if (TorchSession* owner = site->node->owner; owner != nullptr) {
-    // The innermost call of the graph; without one its nodes run for somebody who does not count calls.
+    // The innermost call of the graph. Without one, the nodes run for a caller that does not count calls.
     const auto run = std::ranges::find(calls->model_runs.rbegin(), calls->model_runs.rend(), owner, &ModelRun::session);
     const bool is_call = run != calls->model_runs.rend();
     const int64_t step = is_call ? run->step : owner->steps.current();
@@ -266,7 +266,7 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
   if (operation != nullptr && !begins) place.duration_ns = monotonic_ns() - calls->operations.began_ns();
   dump_into(*capture.get(), *site, place, tensors);
   calls->has_failed = (site->role.flags & kDumpFailed) != 0;
-  // What it took to tell what the module reads is not the module's time.
+  // The time spent on reporting the module's inputs is not the module's time.
   if (operation != nullptr && begins) calls->operations.begins_now(monotonic_ns());
 }
 

@@ -20,7 +20,7 @@ enum class Dimension : uint8_t {
   kFirst,       // of the table
   kSecond,      // the classes of a loss
   kOfElement,   // element n of the list of indices is for dimension n; negative ones count from the end
-  kByArgument,  // another argument says which
+  kByArgument,  // another argument chooses it
 };
 
 struct IndexRule {

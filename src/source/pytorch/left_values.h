@@ -1,4 +1,4 @@
-// NaN and Inf that an operator finds in memory that it is given to write its results to: what it leaves there is none of its results.
+// NaN and Inf that an operator finds in the memory for its results. Those that it leaves there do not count as its results.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_LEFT_VALUES_H_
 #define TENSORTAP_SOURCE_PYTORCH_LEFT_VALUES_H_
@@ -16,7 +16,7 @@ class LeftValues {
   void clear() { buffers_.clear(); }
   // Before the call: remembers the NaN and Inf in the memory of a tensor, unless there are more than a million of them.
   void note(const tensortap_torch_tensor& tensor);
-  // After the call: whether the tensor holds NaN or Inf, and all of them were there before, with the same bits.
+  // After the call: whether the tensor holds NaN or Inf, and all of them were in the memory before, with the same bits.
   [[nodiscard]] bool are_all_in(const tensortap_torch_tensor& tensor) const;
 
  private:

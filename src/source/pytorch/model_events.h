@@ -1,4 +1,4 @@
-// What Python's side reports of compiled graphs that have sessions of their own.
+// Events that the Python side reports for compiled graphs with separate sessions.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_MODEL_EVENTS_H_
 #define TENSORTAP_SOURCE_PYTORCH_MODEL_EVENTS_H_
@@ -33,15 +33,15 @@ struct ModelOp {
 
 // Any thread that holds the GIL. The nodes that are added take sites as others do (GraphEvents::add_site, wants_node).
 struct ModelEvents {
-  // The number of a new graph, from 1; 0 when there is none, with the reason in `problem`. The operator tensortap::dump is there then.
+  // The number of a new graph, from 1; 0 on failure, with the reason in `problem`. On success the operator tensortap::dump exists.
   uint32_t (*open)(const ModelGraphOptions& options, std::string& problem) = nullptr;
   // The number of the op's node, 0 = it cannot be captured.
   uint32_t (*add_op)(uint32_t graph, ModelOp op) = nullptr;
-  // All ops are there. Returns what is wrong, "" = nothing.
+  // All ops were added. Returns the error, "" = none.
   std::string (*bind)(uint32_t graph) = nullptr;
-  // A call of the graph begins on this thread. Whether anything of it is wanted: if not, end is not called.
+  // A call of the graph begins on this thread. Returns whether anything of it is wanted; if not, end is not called.
   bool (*step_begins)(uint32_t graph, int64_t step) = nullptr;
-  // It ends; what was captured is in the files when this returns.
+  // The call ends. Everything captured is in the files when this returns.
   void (*step_ends)(uint32_t graph, int64_t step) = nullptr;
   // The graph runs no more. The report as JSON text.
   std::string (*close)(uint32_t graph) = nullptr;

@@ -28,7 +28,7 @@ class ModelGraph final : public TorchSession {
   std::atomic<int> running{0};  // calls between step_begins() and step_ends()
 };
 
-// Those of this process. Numbers are never given again: compiled code keeps them. Finding one takes no lock.
+// The graphs of this process. A number is never used again: compiled code keeps it. Finding a graph takes no lock.
 class ModelGraphs {
  public:
   // From 1; 0 when there are too many.
@@ -171,7 +171,7 @@ uint32_t add_op(uint32_t number, ModelOp op) {
 
 std::string bind_graph(uint32_t number) {
   ModelGraph* graph = model_graphs().find(number);
-  if (graph == nullptr) return "there is no such graph";
+  if (graph == nullptr) return "unknown graph";
   std::array<char, 2000> message{};
   return tensortap_bind(graph->session, message.data(), message.size()) == TENSORTAP_OK ? "" : message.data();
 }
@@ -187,7 +187,7 @@ bool step_begins(uint32_t number, int64_t step) {
     graph->running.fetch_sub(1);
     return false;
   }
-  // What the graph writes into is not followed between its calls.
+  // Writes into the graph's memory are not followed between its calls.
   graph->storages.lose_sight();
   calls->model_runs.push_back({graph, step, {}});
   return true;

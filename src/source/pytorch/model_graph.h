@@ -1,4 +1,4 @@
-// Compiled graphs that have sessions of their own: whoever runs them names their ops, and each call of one is a step of it.
+// Compiled graphs with separate sessions. The code that runs a graph names its ops, and each call of the graph is a step.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_MODEL_GRAPH_H_
 #define TENSORTAP_SOURCE_PYTORCH_MODEL_GRAPH_H_
@@ -7,7 +7,7 @@
 
 namespace tensortap::pytorch {
 
-// What Python's side reports of such graphs. Constant. The adapter must be loaded.
+// The functions by which the Python side reports such graphs. Constant. The adapter must be loaded.
 const ModelEvents& model_events();
 
 }  // namespace tensortap::pytorch

@@ -1,4 +1,4 @@
-// What the Python side told about the modules of the program: their numbers and paths, and the names of their parameters.
+// The modules of the program, as the Python side reported them: their numbers and paths, and the names of their parameters.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_MODULE_TABLE_H_
 #define TENSORTAP_SOURCE_PYTORCH_MODULE_TABLE_H_
@@ -12,15 +12,15 @@ namespace tensortap::pytorch {
 
 // The number of the module object at an address, 0 when it has none. Any thread, no lock.
 ModuleId module_at(const void* object);
-// Says that the object at an address has this path; returns the number of the path, 0 when there are too many.
+// Binds this path to the object at an address; returns the number of the path, 0 when there are too many.
 ModuleId bind_module(const void* object, const std::string& path);
 // The number of a path, 0 when there are too many.
 ModuleId number_of_path(const std::string& path);
 // The object is gone, its address may be used again.
 void unbind_module(const void* object);
 
-// Calls of some modules are the steps from now on, as PythonEvents::is_step_module has it; nothing of an earlier choice counts. `enabled`
-// false: of none.
+// From now on the calls of some modules are the steps, by PythonEvents::is_step_module; earlier choices no longer count. `enabled` false:
+// of no module.
 void choose_step_modules(bool enabled);
 // Any thread, no lock. False until choose_step_modules().
 bool has_step_modules();
@@ -28,7 +28,7 @@ bool has_step_modules();
 std::optional<bool> step_module_at(const void* object);
 void keep_step_module(const void* object, bool is_one);
 
-// Says what the parameter or buffer in the storage with this data is called.
+// Names the parameter or buffer whose storage has this data pointer.
 void name_parameter(const void* storage_data, const std::string& name);
 // The storage holds it no longer.
 void forget_parameter(const void* storage_data);

@@ -147,7 +147,7 @@ OpIdentity& OpIdentities::add(OpIdentity*& known, const OpKey& key) {
   return *known;
 }
 
-// Where calls are told apart by their places, the line and the forward op do not distinguish them, nor does an operator's module.
+// Where calls are distinguished by their places, neither the line nor the forward op distinguishes them, nor does an operator's module.
 OpIdentity*& OpIdentities::known_of(OpKey key, const CallPlace& place) {
   if (calls_apart_) {
     key.position = {};
@@ -213,8 +213,8 @@ void OpIdentities::apply(DumpRequest& request, const OpIdentity& identity) {
   tensortap_request_op(session_, identity.id, request.enabled ? 1 : 0);
 }
 
-// "Net.norm/pow", of a call of the module "Net.norm", of backward "Net.norm/PowBackward0/mul", of an optimizer "AdamW.step/addcdiv_".
-// Further ones of a name, at other lines, get "_1", "_2" in the order in which they come.
+// "Net.norm/pow", of a call of the module "Net.norm", of backward "Net.norm/PowBackward0/mul", of an optimizer "AdamW.step/addcdiv_". If
+// several ops have one name, at other lines, they get "_1", "_2" in the order in which they appear.
 std::string OpIdentities::name_for(const OpKey& key, const TorchOperator& op) {
   std::string name = module_path(key.forward != nullptr ? key.forward->module : key.module);
   const auto append = [&name](std::string_view part) {
@@ -237,7 +237,7 @@ void OpIdentities::register_op(OpIdentity& identity, const OpKey& key, const Cal
   tensortap_op described{};
   described.size = sizeof described;
   described.level = key.level;
-  // What belongs to no module is called by itself; optimizers and backward nodes belong to the model that they work for.
+  // An op without a module is called by itself; optimizers and backward nodes belong to the model that they work for.
   if (identity.module == 0 && key.scope == 0) described.flags |= TENSORTAP_OP_SINGLE;
   described.name = identity.name.c_str();
   described.type = op.type.c_str();

@@ -1,4 +1,4 @@
-// Which op of the dump a call is: the same operator at the same place of the program is the same op in every step.
+// Finds the op of the dump for a call: the same operator at the same place of the program is the same op in every step.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_OP_IDENTITY_H_
 #define TENSORTAP_SOURCE_PYTORCH_OP_IDENTITY_H_
@@ -33,25 +33,25 @@ struct OpIdentity {
   SourcePosition position;
   std::vector<uint32_t> input_names;      // by slot: parameter_name_number() of the call that it became known by, 0 = no name of a tensor
   uint64_t arguments = 0;                 // tensortap_torch_adapter::arguments_digest of the call that it became known by, 0 = not known
-  bool is_graph = false;                  // no op: the place of a compiled graph, for what its backward node belongs to
+  bool is_graph = false;                  // no op: represents a compiled graph, which its backward nodes belong to
   std::atomic<uint64_t> calls{0};         // step in the upper half, calls in it in the lower
   std::atomic<bool> told{false};          // an execution was reported to the session, of an op whose further ones are no news
-  std::atomic<uint32_t> not_captured{0};  // bit per reason that was said to the session
+  std::atomic<uint32_t> not_captured{0};  // bit per reason that was reported to the session
   // Number of this call in its step, from 0.
   uint32_t count_call(int64_t step);
   // Number of the last call that was counted in the step, 0 when there was none.
   [[nodiscard]] uint32_t last_call(int64_t step) const;
 };
 
-// What a call was given beside tensors.
+// The arguments of a call that are no tensors.
 struct ToldArguments {
   uint64_t digest = 0;  // tensortap_torch_adapter::arguments_digest
   std::string text;     // a JSON object; "" = none, or not asked for
 };
-// Of a call that begins. With `text` false the digest alone.
+// The arguments of a call that begins; with `text` false, only the digest.
 ToldArguments arguments_of(const tensortap_torch_call& call, const tensortap_torch_adapter& adapter, bool text);
 
-// What makes two calls the same op.
+// Calls with equal keys are the same op.
 struct OpKey {
   uint32_t op = 0;
   ModuleId module = 0;
@@ -114,7 +114,7 @@ class RecentOps {
   std::array<Slot, kSlots> slots_;
 };
 
-// Of the op of a session; the strings that are pointed to live in here.
+// Owns the strings that the description of a session's op points to.
 struct OpDescription {
   std::string source;
   std::string attributes;
@@ -138,17 +138,17 @@ class OpIdentities {
         operators_(operators),
         scopes_(scopes),
         calls_apart_(tensortap_identity(session) == TENSORTAP_IDENTITY_CALL) {}
-  // Whether a call is an op of its own, by its place.
+  // Whether each call is a separate op, identified by its place.
   [[nodiscard]] bool calls_apart() const { return calls_apart_; }
   OpIdentities(const OpIdentities&) = delete;
   OpIdentities& operator=(const OpIdentities&) = delete;
 
-  // The op of a call; when it is new, `call` gives the names of its inputs, and `told`, or the call while it begins, its arguments. Lives
-  // as long as the process. `place` is {} where calls are not told apart, and stands for where the program made the call where they are.
+  // The op of a call. When it is new, `call` gives the names of its inputs, and `told`, or the call while it begins, its arguments. Lives
+  // as long as the process. `place` is {} unless calls are distinguished; then it is the place where the program made the call.
   OpIdentity& of(const OpKey& key, const tensortap_torch_call& call, const CallPlace& place = {}, const ToldArguments* told = nullptr);
   // The op of a node of a compiled graph, whose number in `key` is its position, or of a call of a module.
   OpIdentity& of_node(const OpKey& key, const GraphNode& node, const CallPlace& place = {});
-  // Turns ops on and off, those to come too; the last request that fits an op counts.
+  // Turns ops on and off, future ones too; the last request that fits an op counts.
   void request(DumpRequest request);
   // A sentence for each request that fitted no op.
   std::vector<std::string> requests_in_vain();

@@ -43,7 +43,7 @@ OpIdentity& identity_of(TorchCapture& capture, ThreadCalls& calls, const OpKey& 
   return identity;
 }
 
-// Gathers the arguments of a call for the session, and notes them in `pending` where its end tells them again.
+// Gathers the arguments of a call for the session, and notes them in `pending` if its end reports them again.
 void gather_inputs(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
   calls.tensors.clear();
   for (uint32_t i = 0; i < call.tensor_count; ++i) {
@@ -58,7 +58,7 @@ void gather_inputs(ThreadCalls& calls, PendingCall& pending, const tensortap_tor
   }
 }
 
-// What a collective reads cannot be shown when it is complete.
+// The inputs of a collective cannot be shown when it is complete.
 bool shows_later(const PendingCall& pending) { return pending.capture->shows_reads && !pending.own_memory; }
 
 void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
@@ -73,7 +73,8 @@ void report_what_it_reads(ThreadCalls& calls, PendingCall& pending, const tensor
   tensortap_on_op(pending.capture->session, &event);
 }
 
-// Of a session that tells calls apart. What the backward pass or an optimizer runs has no operation of the forward pass above it.
+// The op of a call, in a session that distinguishes calls. Calls of the backward pass or of an optimizer have no operation of the forward
+// pass above them.
 OpIdentity& identity_in_place(TorchCapture& capture, ThreadCalls& calls, const OpKey& key, const tensortap_torch_call& call,
                               const ToldArguments* told) {
   const uint32_t phase = phase_of(call, calls);
@@ -82,7 +83,7 @@ OpIdentity& identity_in_place(TorchCapture& capture, ThreadCalls& calls, const O
   return capture.identities.of(key, call, calls.operations.next_call(op, capture.steps.round(), on_its_own ? phase : 0), told);
 }
 
-// What the call was given beside tensors, where that is not what the op has: numbers that change from step to step.
+// Reports the call's arguments that are no tensors if they differ from the op's: numbers that change from step to step.
 void tell_arguments(const PendingCall& pending, const tensortap_torch_call& call) {
   const bool begins = call.arguments != nullptr;
   const tensortap_torch_adapter& adapter = pending.capture->runtime.adapter;
@@ -107,7 +108,7 @@ void decide(ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call
   if (pending.capture->wants_arguments) tell_arguments(pending, call);
 }
 
-// What reads no tensor becomes an op at its end, if it makes one, and has its arguments at its begin.
+// A call that reads no tensor becomes an op at its end, if it makes a tensor, but has its arguments only at its begin.
 void keep_arguments(const ThreadCalls& calls, PendingCall& pending, const tensortap_torch_call& call) {
   if (pending.capture->identities.calls_apart()) return;
   const bool is_known = calls.recent.find(pending.key, pending.capture->generation) != nullptr;
@@ -153,7 +154,7 @@ void try_bootstrap(TorchCapture& capture) {
   capture.observe();
 }
 
-// Whether a call is an operation at all. A view runs nothing, and what a program makes before it calls a model is of no round.
+// Whether a call is an operation at all. A view runs nothing, and calls before the first call of a model belong to no round.
 bool is_operation(TorchCapture& capture, const tensortap_torch_call& call) {
   if ((flags_of(capture, call.op) & TENSORTAP_TORCH_OP_REARRANGES) != 0) return false;
   if (capture.steps.model_runs()) return true;
@@ -169,8 +170,8 @@ bool calls_kernels(const TorchCapture& capture, const PendingCall& pending) {
   return takes_kernels && capture.identities.calls_apart() && !pending.own_memory;
 }
 
-// Whether a call that comes after an optimizer's step still belongs to that step, by the values that it reads: the program looks at its
-// loss, or works out how good its outputs were. What reads the new parameters begins the next step, as any call of a module does.
+// Whether a call that comes after an optimizer's step still belongs to that step, by the values that it reads: the program reads its loss,
+// or computes how good its outputs were. A call that reads the new parameters begins the next step, as any call of a module does.
 bool reads_lingering_step(TorchCapture& capture, const ThreadCalls& calls, const tensortap_torch_call& call) {
   if (call.tensor_count == 0 || !calls.nodes.empty() || calls.optimizer != 0 || current_module() != 0) return false;
   const TorchOperator& op = capture.runtime.operators[call.op];
@@ -203,7 +204,7 @@ void note_output_buffers(TorchCapture& capture, ThreadCalls& calls, const tensor
 
 void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   const EnteredCapture capture;
-  // As in a child of fork(). The callbacks stay on there: torch switches them under a lock that a thread of the parent may have held.
+  // The case of a child of fork(). The callbacks stay on there: torch switches them under a lock that a thread of the parent may have held.
   if (!capture) return nullptr;
   ThreadCalls* calls = thread_calls();
   if (calls == nullptr || calls->compiling > 0) return nullptr;
@@ -232,7 +233,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
     keep_arguments(*calls, pending, *call);
     return &pending;
   }
-  // Whether the program filled the memory cannot be seen where its bytes are those that were there before.
+  // If the bytes are the same as before, nothing shows whether the program filled the memory.
   if ((flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_HOST_FILLED) != 0) {
     for (uint32_t i = 0; i < call->tensor_count; ++i) capture->storages.filled(call->tensors[i], calls->met);
   }
@@ -256,7 +257,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
 
 namespace {
 
-// Whether anything of what a call without tensors gave can be reported: tracing gives none.
+// Whether any result of a call without tensors can be reported: tracing gives none.
 bool gave_values(const tensortap_torch_call& call) {
   for (uint32_t i = 0; i < call.tensor_count; ++i) {
     const uint32_t kind = call.tensors[i].kind;
@@ -318,13 +319,13 @@ void report_failed_work(ThreadCalls& calls, const PendingCall& pending, const ch
   pending.capture->work_has_failed.store(true);
 }
 
-// Of a collective, whose blocks are those that it was given and those that it returned.
+// Notes the writes of a collective: into the blocks that it was given and those that it returned.
 void note_writes(ThreadCalls& calls, const PendingCall& pending, std::span<const tensortap_torch_tensor> tensors) {
   for (const tensortap_torch_tensor& block : pending.written) static_cast<void>(pending.capture->storages.wrote(block, calls.met));
   for (const tensortap_torch_tensor& tensor : tensors) static_cast<void>(pending.capture->storages.wrote(tensor, calls.met));
 }
 
-// Checkpointing computes a part of the forward pass again inside of a node, and ends that by an exception as soon as it has what it needs.
+// Checkpointing repeats a part of the forward pass inside a node, and ends it by an exception as soon as it has what it needs.
 bool stops_recomputation(const tensortap_torch_call& call, const ThreadCalls& calls) {
   return !calls.nodes.empty() && (call.flags & TENSORTAP_TORCH_CALL_GRAD_MODE) != 0;
 }
@@ -370,7 +371,7 @@ void operator_ends(const tensortap_torch_call* call) {
     return;
   }
   if ((call->flags & TENSORTAP_TORCH_CALL_LATER) != 0) {
-    // collective_done() has it. Until then its memory holds neither what it held nor what it will hold.
+    // collective_done() reports it. Until then its memory holds neither the old values nor the new ones.
     if (capture && capture.get() == pending->capture) note_writes(*calls, *pending, {call->tensors, call->tensor_count});
     return;
   }
@@ -386,7 +387,7 @@ void collective_done(void* token, const tensortap_torch_tensor* tensors, uint32_
   if (capture && capture.get() == pending->capture) {
     const std::span<const tensortap_torch_tensor> written(tensors, count);
     note_writes(*calls, *pending, written);
-    // One that the selection leaves out was begun for what it writes.
+    // A collective that the selection leaves out was begun only for its writes.
     if (error != nullptr) {
       report_failed_work(*calls, *pending, error);
     } else {

@@ -53,7 +53,7 @@ PointerTable::Slot* PointerTable::slot_for(const Slots& slots, uintptr_t address
   }
 }
 
-// Moves the living entries to slots of their own: new ones when more than a quarter of the old are alive, else the old ones again.
+// Moves the living entries: to new slots when at least a quarter of the old ones are alive, else to the old slots again.
 bool PointerTable::make_room() {
   const Slots* const old = slots_.load(std::memory_order_relaxed);
   const size_t capacity = old == nullptr ? 0 : old->mask + 1;

@@ -11,12 +11,12 @@
 namespace tensortap::pytorch {
 
 // Meant for globals: needs no construction at run time and is never destroyed. Readers look again while a change goes on, and give up in a
-// forked child whose parent was in the middle of one. Memory is that of twice the most entries it ever had.
+// forked child whose parent was changing it. Its memory is enough for twice the most entries that it ever had.
 class PointerTable {
  public:
   explicit constexpr PointerTable(size_t most_entries) : most_entries_(most_entries) {}
 
-  // 0 when the address is not there. Any thread, no lock.
+  // 0 when the address is unknown. Any thread, no lock.
   [[nodiscard]] uint32_t find(const void* address) const;
   // Adds or replaces; `number` is not 0, `address` not null. False when the table is full or there is no memory.
   bool set(const void* address, uint32_t number);

@@ -1,4 +1,4 @@
-// What this library knows of the Python interpreter in its process, if there is one: module paths, parameter names and source lines.
+// Facts about the Python interpreter in this process, if there is one: module paths, parameter names and source lines.
 //
 // Python's symbols are weak, no Python header is used: one library serves every Python version and programs without any.
 
@@ -10,15 +10,15 @@
 
 namespace tensortap::pytorch {
 
-// Number of the path of an nn.Module of the program; 0 = outside of any. A path has one number for good: a module that takes the place of
-// one that is gone (a loss function made anew in every step) has its path and its number.
+// Number of the path of an nn.Module of the program; 0 = outside of any. A path keeps its number: a module that replaces one that is gone
+// (such as a loss function that is recreated in every step) has the same path and number.
 using ModuleId = uint32_t;
 
 // The innermost module that runs on this thread. No lock, no GIL.
 ModuleId current_module();
 // "Net.blocks.0.attn", "" for 0.
 std::string module_path(ModuleId module);
-// Name of the parameter or buffer whose storage has this data pointer, "" when it is none, or when several parameters share the storage.
+// Name of the parameter or buffer whose storage has this data pointer; "" when there is none, or when several parameters share the storage.
 // Any thread, no lock.
 std::string parameter_name(const void* storage_data);
 // A number for that name, 0 for "". Any thread, no lock.
@@ -30,9 +30,9 @@ struct SourcePosition {
   int32_t offset = 0;
   friend bool operator==(const SourcePosition&, const SourcePosition&) = default;
 };
-// Of this thread. Reads the thread's own frames without the GIL where the self-test allowed it, else takes the GIL when
-// `may_take_gil`, else is {}. Cheap: the walk ends at the first frame of the program's own. The GIL is also needed, once, for each code
-// object that is met; so `may_take_gil` only where no lock is held for which a thread with the GIL may wait.
+// The place on this thread. Reads the thread's own frames without the GIL if the self-test allowed it; otherwise takes the GIL if
+// `may_take_gil`, else returns {}. Cheap: the walk ends at the first frame of the program's own. The GIL is also needed, once, for each
+// code object that is met; so set `may_take_gil` only where no lock is held that a thread with the GIL may wait for.
 SourcePosition source_position(bool may_take_gil);
 // "train.py:41", "" for {}. Any thread, no lock, no GIL: all lines of a code object were read when it was first met.
 std::string source_text(SourcePosition position);
@@ -40,9 +40,9 @@ std::string source_text(SourcePosition position);
 // current_module(), which sees the compiled model alone. Any thread, no lock.
 ModuleId module_of(SourcePosition position);
 
-// Called by the tracker at the beginning of an operator, until it returns true: runs the package's bootstrap once the interpreter has torch
-// imported. True when there is nothing left to do (done, failed, or no interpreter in this process). Does not wait for the GIL: the
-// interpreter is asked to run it on its main thread, and where that does not happen a thread of ours does.
+// Called by the tracker at the beginning of an operator, until it returns true: runs the package's bootstrap once the interpreter has
+// imported torch. True when nothing is left to do (done, failed, or no interpreter in this process). Does not wait for the GIL: it asks the
+// interpreter to run the bootstrap on its main thread; if that does not happen, a thread of ours runs it.
 bool bootstrap_python(const std::string& python_package);
 
 struct GraphEvents;
@@ -55,8 +55,8 @@ struct PythonEvents {
   void (*step)() = nullptr;                                                   // tensortap.step()
   void (*optimizer_steps)(const void* optimizer) = nullptr;                   // an optimizer begins its step on this thread
   void (*optimizer_made)(const void* optimizer) = nullptr;                    // the program made one; null = its address is not known
-  void (*optimizer_gone)(const void* optimizer) = nullptr;                    // the one that was there is gone
-  void (*set_dump)(ModuleId module, const char* op, bool enabled) = nullptr;  // op "" = the module and what it holds; module 0 = any
+  void (*optimizer_gone)(const void* optimizer) = nullptr;                    // an optimizer is gone
+  void (*set_dump)(ModuleId module, const char* op, bool enabled) = nullptr;  // op "" = the module and everything in it; module 0 = any
   // capture() of the package: opens a session in this process with the config text, or ends it. Returns "" or the error. The returned text
   // is borrowed until the next call on the thread.
   const char* (*open)(const char* config, const char* config_name, const char* out) = nullptr;

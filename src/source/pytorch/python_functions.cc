@@ -111,7 +111,7 @@ PyObject* where(PyObject*, PythonArguments, ptrdiff_t) { return python_text(sour
 
 // ends()
 PyObject* ends(PyObject*, PythonArguments, ptrdiff_t) {
-  use_frame_walk(false);  // threads may outlive what Python keeps of them
+  use_frame_walk(false);  // threads may outlive Python's data about them
   python_ends();
   return python_none();
 }
@@ -128,7 +128,7 @@ PyObject* compiled_graphs_function(PyObject*, PythonArguments, ptrdiff_t) { retu
 // can_open() -> whether a tracker takes open() and close()
 PyObject* can_open(PyObject*, PythonArguments, ptrdiff_t) { return PyBool_FromLong(python_events().open != nullptr ? 1 : 0); }
 
-// open(config, name of the config, folder) -> "" or what went wrong
+// open(config, name of the config, folder) -> "" or the error
 PyObject* open(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto config = text_of(arguments[0]);
   const auto name = config ? text_of(arguments[1]) : std::nullopt;
@@ -186,7 +186,7 @@ PyObject* add_fact(PyObject*, PythonArguments arguments, ptrdiff_t) {
   return python_none();
 }
 
-// names_groups() -> whether the operator that names process groups is there
+// names_groups() -> whether the operator that names process groups exists
 PyObject* names_groups_function(PyObject*, PythonArguments, ptrdiff_t) {
   const auto function = python_events().names_groups;
   return PyBool_FromLong(function != nullptr && function() ? 1 : 0);

@@ -1,4 +1,4 @@
-// The functions for graphs of torch.compile. Without a capture they say that there is nothing to do.
+// The functions for graphs of torch.compile. Without a capture they report that nothing is to be done.
 
 #include <array>
 #include <string>
@@ -134,13 +134,13 @@ PyObject* add_module_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   return PyLong_FromLong(function == nullptr ? 0 : static_cast<long>(function(module, *type, level)));
 }
 
-// tells_calls_apart() -> whether each call of a module or an operator is an op of its own
+// tells_calls_apart() -> whether each call of a module or an operator is a separate op
 PyObject* tells_calls_apart_function(PyObject*, PythonArguments, ptrdiff_t) {
   const auto function = events_of_graphs().tells_calls_apart;
   return PyBool_FromLong(function != nullptr && function() ? 1 : 0);
 }
 
-// tells_reads_after() -> whether the event at the end of a call holds what the call read, too
+// tells_reads_after() -> whether the event at the end of a call also contains the tensors that the call read
 PyObject* tells_reads_after_function(PyObject*, PythonArguments, ptrdiff_t) {
   const auto function = events_of_graphs().tells_reads_after;
   return PyBool_FromLong(function != nullptr && function() ? 1 : 0);
@@ -155,7 +155,7 @@ PyObject* round_begins_function(PyObject*, PythonArguments arguments, ptrdiff_t)
   return python_none();
 }
 
-// operation_begins(number of the node, 0 = no operation; whether nothing will tell its tensors) -> what operation_ends() gets
+// operation_begins(number of the node, 0 = no operation; whether its tensors will not be reported) -> the argument of operation_ends()
 PyObject* operation_begins_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto node = static_cast<uint32_t>(PyLong_AsLong(arguments[0]));
   const bool unseen = PyObject_IsTrue(arguments[1]) == 1;
@@ -164,7 +164,7 @@ PyObject* operation_begins_function(PyObject*, PythonArguments arguments, ptrdif
   return PyLong_FromLong(function == nullptr ? 0 : static_cast<long>(function(node, unseen)));
 }
 
-// operation_ends(what operation_begins() gave)
+// operation_ends(the result of operation_begins())
 PyObject* operation_ends_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto before = static_cast<uint64_t>(PyLong_AsLong(arguments[0]));
   if (PyErr_Occurred() != nullptr) return nullptr;

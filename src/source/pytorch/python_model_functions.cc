@@ -1,4 +1,4 @@
-// The functions for compiled graphs that have sessions of their own.
+// The functions for compiled graphs with separate sessions.
 
 #include <array>
 #include <string>
@@ -30,7 +30,7 @@ bool read_numbers(PyObject* iterable, std::vector<uint32_t>& numbers) {
   return PyErr_Occurred() == nullptr;
 }
 
-// open_model((config, its name, the graph's name, the program, timestamp), device) -> (number, "" or what went wrong)
+// open_model((config, its name, the graph's name, the program, timestamp), device) -> (number, "" or the error)
 PyObject* open_model(PyObject*, PythonArguments arguments, ptrdiff_t) {
   PyObject* const row = arguments[0];
   ModelGraphOptions options;
@@ -63,7 +63,7 @@ PyObject* add_model_op(PyObject*, PythonArguments arguments, ptrdiff_t) {
   return PyLong_FromLong(function == nullptr ? 0 : static_cast<long>(function(graph, std::move(op))));
 }
 
-// bind_model(graph) -> "" or what is wrong
+// bind_model(graph) -> "" or the error
 PyObject* bind_model(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const auto graph = static_cast<uint32_t>(PyLong_AsLong(arguments[0]));
   if (PyErr_Occurred() != nullptr) return nullptr;

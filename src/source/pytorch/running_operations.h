@@ -1,4 +1,4 @@
-// Which call of which operation runs on a thread, for layouts that tell calls apart (TENSORTAP_IDENTITY_CALL).
+// Which call of which operation runs on a thread, for layouts that distinguish calls (TENSORTAP_IDENTITY_CALL).
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_RUNNING_OPERATIONS_H_
 #define TENSORTAP_SOURCE_PYTORCH_RUNNING_OPERATIONS_H_
@@ -23,7 +23,7 @@ struct CallPlace {
   const OpIdentity* parent = nullptr;  // the operation that made it, null of a root operation
   uint32_t occurrence = 0;             // which call of its op within one call of the parent, from 0
   uint32_t model_phase = 0;            // enum tensortap_model_phase
-  uint32_t pass = 0;                   // TENSORTAP_PHASE_BACKWARD or _UPDATE of what no operation calls, otherwise 0
+  uint32_t pass = 0;                   // TENSORTAP_PHASE_BACKWARD or _UPDATE for ops that no operation calls, otherwise 0
   friend bool operator==(const CallPlace&, const CallPlace&) = default;
 };
 
@@ -33,13 +33,13 @@ class RunningOperations {
   // The place of a call that begins now. `op` is the same number for all calls of an op. Calls outside of every operation are counted in
   // the round; so are those of a `pass`, whatever runs.
   CallPlace next_call(uint64_t op, const Round& round, uint32_t pass = 0);
-  // An operation begins; null = a module that is none: what it calls are root operations. Returns how many ran before.
+  // An operation begins; null = a module that is no operation: its calls are root operations. Returns how many ran before.
   size_t begin(OpIdentity* operation);
-  // Ends what began since so many ran: also what an exception left.
+  // Ends all but the first `before` operations, including those that an exception left.
   void end(size_t before);
   // The innermost operation, null when none runs.
   [[nodiscard]] OpIdentity* innermost() const { return depth_ == 0 ? nullptr : frames_[depth_ - 1].operation; }
-  // When the innermost operation began its own work, as the caller's clock says; -1 = nobody said.
+  // When the innermost operation began its own work, by the caller's clock; -1 = not reported.
   [[nodiscard]] int64_t began_ns() const { return depth_ == 0 ? -1 : frames_[depth_ - 1].began_ns; }
   void begins_now(int64_t now_ns) {
     if (depth_ > 0) frames_[depth_ - 1].began_ns = now_ns;

@@ -26,7 +26,7 @@ TEST(RunningOperations, WhatAContainerCallsAreRootOperationsOfTheRound) {
   EXPECT_EQ(running.next_call(7, {1, 1}), (CallPlace{nullptr, 0, 1, 0}));
   running.end(before);
   EXPECT_EQ(running.next_call(7, {1, 1}), (CallPlace{nullptr, 1, 1, 0})) << "the program's own calls count on";
-  EXPECT_EQ(running.next_call(7, {2, 1}), (CallPlace{nullptr, 0, 1, 0})) << "a round begins anew";
+  EXPECT_EQ(running.next_call(7, {2, 1}), (CallPlace{nullptr, 0, 1, 0})) << "each round counts from 0";
 }
 
 TEST(RunningOperations, WhatRunsOnItsOwnHasNoParent) {

@@ -61,7 +61,7 @@ void StepCounter::optimizer_ends(const char* name, const void* optimizer) {
   settle();
   source_ = Source::kOptimizer;
   if (!optimizer_.ends_step(name, optimizer)) return;
-  // Of a step that is not captured nothing is looked at, so the begin of the next one would go unnoticed.
+  // Nothing of a step that is not captured is looked at, so the begin of the next one would go unnoticed.
   if (wanted_ && !paused_) {
     lingers_.store(true, std::memory_order_relaxed);
   } else {

@@ -1,5 +1,5 @@
 // Which step of the program runs: an optimizer's step, a call of a model where there is no optimizer, a call of the modules that the user
-// chose, or what the program says. Or, for layouts that tell calls apart, which round: a call of a model in its phase.
+// chose, or a step that the program announces. For layouts that distinguish calls, which round: a call of a model in its phase.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_STEP_COUNTER_H_
 #define TENSORTAP_SOURCE_PYTORCH_STEP_COUNTER_H_
@@ -19,15 +19,15 @@
 
 namespace tensortap::pytorch {
 
-// What begins the steps.
+// The events that begin steps.
 enum class StepsBy : uint8_t {
-  kProgram,  // the program: its optimizer, its models, or what it says
+  kProgram,  // the program: its optimizer, its models, or its own announcements
   kRounds,   // round_begins() alone
   kModules,  // chosen_module_begins() alone
 };
 
-// Whose steps are those of a training: the optimizer that stepped first. Another one takes over when that one is gone, when it was made
-// since that one last stepped (the next of several trainings), or when that one steps no more. Not thread-safe.
+// The optimizer whose steps are those of a training: the first that stepped. A new one takes over when that one is gone, when the new one
+// was made after that one's last step (the next of several trainings), or when that one no longer steps. Not thread-safe.
 class PacingOptimizer {
  public:
   // `optimizer`: its address.
@@ -37,7 +37,7 @@ class PacingOptimizer {
   bool ends_step(const std::string& name, const void* optimizer);
 
  private:
-  // So many steps of another optimizer in a row say that the first one is done with.
+  // After so many steps of another optimizer in a row, the first one is done.
   static constexpr int kMostOfAnother = 32;
   [[nodiscard]] bool takes_over(const std::string& name, const void* optimizer);
 
@@ -52,14 +52,14 @@ class PacingOptimizer {
 // Thread-safe.
 class StepCounter {
  public:
-  // `on_step` receives whether anything of the step that begins is to be looked at.
+  // `on_step` receives whether anything of the step that begins is looked at.
   StepCounter(tensortap_session* session, void (*on_step)(void* context, bool wanted), void* context, StepsBy by = StepsBy::kProgram)
       : session_(session), on_step_(on_step), context_(context), by_(by) {}
   StepCounter(const StepCounter&) = delete;
   StepCounter& operator=(const StepCounter&) = delete;
 
   [[nodiscard]] int64_t current() const { return step_.load(std::memory_order_relaxed); }
-  // What tensortap_step_begin() got with it: the phase of the model in a round, otherwise 0.
+  // The run that tensortap_step_begin() got with it: the phase of the model in a round, otherwise 0.
   [[nodiscard]] uint64_t run() const { return run_.load(std::memory_order_relaxed); }
   // That of the current step, where steps are rounds.
   [[nodiscard]] Round round() const { return {count_.load(std::memory_order_relaxed), static_cast<uint32_t>(run())}; }
@@ -68,32 +68,33 @@ class StepCounter {
   // Ends the last one.
   void end();
 
-  // Whether an optimizer has ended the current step and nothing of the next one has run. A step goes on until then, so that what the
-  // program still reads of it, such as the loss, belongs to it.
+  // Whether an optimizer has ended the current step and nothing of the next one has run. A step goes on until then, so that values which
+  // the program still reads of it, such as the loss, belong to it.
   [[nodiscard]] bool lingers() const { return lingers_.load(std::memory_order_relaxed); }
   // Something of the next step runs: begins it if the current one lingers.
   void move_on();
 
   // An optimizer's step ends. `optimizer`: its address, null where only the name is known.
   void optimizer_ends(const char* name, const void* optimizer);
-  // The program has an optimizer, whose steps are to come: calls of a model are none. Null = its address is not known.
+  // The program has an optimizer, whose steps will come: calls of a model are no steps. Null = its address is not known.
   void optimizer_made(const void* optimizer);
-  // The optimizer that was there is gone.
+  // An optimizer is gone.
   void optimizer_gone(const void* optimizer);
-  // An optimizer was made before the capture began: what follows a backward pass may be of its step.
+  // An optimizer was made before the capture began: operators after a backward pass may belong to its step.
   void optimizer_may_come() { optimizer_may_come_.store(true, std::memory_order_relaxed); }
   // Whether a model ran yet, or a step has ended.
   [[nodiscard]] bool model_runs() const { return model_runs_.load(std::memory_order_relaxed); }
   void backward_ran() { backward_ran_.store(true, std::memory_order_relaxed); }
-  // A module is called while none runs: a step begins when it ran in the current one already. 0 = its path is not known.
+  // A module is called while none runs: a step begins if the module already ran in the current one. 0 = its path is not known.
   void root_module_begins(ModuleId module);
   // One of the modules that the user chose is called, inside of no other one.
   void chosen_module_begins();
   void program_steps();
-  // A model is called in this phase, enum tensortap_model_phase: the step is how often it was before. The first round of each is looked at
-  // even when nothing of it is wanted, since operations are numbered in the order in which they first run. Only where steps are rounds.
+  // A model is called in this phase, enum tensortap_model_phase. The step is the number of its earlier calls in the phase. The first round
+  // of each is looked at even when nothing of it is wanted, since operations are numbered in the order in which they first run. Only where
+  // steps are rounds.
   void round_begins(uint32_t model, uint32_t phase);
-  // While the capture pauses, steps are counted and the session is not told of them: they cost what they cost without it.
+  // While the capture pauses, steps are counted but not reported to the session: they cost the same as without a capture.
   void pause(bool paused);
 
  private:

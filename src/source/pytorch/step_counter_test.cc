@@ -202,7 +202,7 @@ TEST(ChosenModules, AloneBeginSteps) {
     counter.optimizer_ends("Adam", nullptr);
     counter.program_steps();
   }
-  EXPECT_EQ(counter.current(), 2) << "what runs before the first call is of its step";
+  EXPECT_EQ(counter.current(), 2) << "operators before the first call belong to its step";
 }
 
 class Rounds : public testing::Test {

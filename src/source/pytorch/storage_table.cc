@@ -19,8 +19,8 @@ void* map_zeroed(size_t bytes) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-// Tells whether somebody who is no operator filled a block after it was allocated, such as torch.tensor() or NumPy. Reads both ends
-// only: what lies between may never be touched by the program. Memory of a device has no fingerprint that tells anything.
+// Shows whether something other than an operator, such as torch.tensor() or NumPy, filled a block after it was allocated. Reads both ends
+// only: the program may never touch the memory between them. Memory of a device has no useful fingerprint.
 uint64_t fingerprint_of(const tensortap_torch_tensor& tensor) {
   if (tensor.kind != TENSORTAP_TORCH_STRIDED || tensor.storage_data == nullptr || tensor.storage_bytes == 0) return 1;
   const auto* bytes = static_cast<const unsigned char*>(tensor.storage_data);
@@ -80,7 +80,7 @@ bool StorageTable::grow(Shard& shard) {
   return true;
 }
 
-// Moves up what is behind the gap and belongs before it.
+// Closes the gap with the entries behind it that belong before it.
 void StorageTable::erase(Shard& shard, size_t position) {
   size_t gap = position;
   for (size_t i = next_of(gap, shard.capacity); shard.entries[i].storage != nullptr; i = next_of(i, shard.capacity)) {
@@ -113,7 +113,7 @@ void StorageTable::sweep(Shard& shard) {
 void StorageTable::let_go_of_all() {
   for (Shard& shard : shards_) {
     const FlagLock lock(shard.taken);
-    // What moves up into a gap is looked at as well.
+    // A block that moves up into a gap is examined as well.
     for (size_t i = 0; i < shard.capacity; ++i) {
       while (let_go_of(shard, i)) continue;
     }
@@ -131,7 +131,7 @@ bool StorageTable::is_to_follow(const MetStorages::Block& block) {
 void StorageTable::let_go(MetStorages& met) {
   ++met.operators_;
   constexpr int kOldest = MetStorages::kAges - 1;
-  // From the oldest that is due on: what is moved on is not looked at twice.
+  // From the oldest that is due on, so that a block that moves on is not examined twice.
   for (int age = std::min(std::countr_zero(met.operators_), kOldest); age >= 0; --age) {
     std::vector<MetStorages::Block>& blocks = met.by_age_[age];
     std::erase_if(blocks, [this](const MetStorages::Block& block) { return !is_to_follow(block); });
@@ -223,7 +223,7 @@ StorageContent StorageTable::wrote(const tensortap_torch_tensor& tensor, MetStor
     const uint32_t sight = sight_.load(std::memory_order_relaxed);
     if (entry.sight != sight) forget_parts(entry);
     entry.sight = sight;
-    // The parts that were unwritten before are known: look_before_write() was called when the operator began.
+    // The parts that were unwritten before are known: the begin of the operator called look_before_write().
     if (entry.fingerprint != 0) {
       entry.parts = UnwrittenParts::after_first_write(tensor).release();
     } else if (entry.parts != nullptr && !entry.parts->wrote(tensor)) {

@@ -1,9 +1,9 @@
-// Numbers for the blocks of memory that tensors live in, and for what they hold.
+// Numbers for the blocks of memory that tensors live in, and for their contents.
 //
-// A block is known by its StorageImpl, which is held weakly as long as it is in the table: its memory is free to go, its identity is not
-// given to another. What is held so is a small piece of the program's heap: the free memory around it cannot be joined, and the heap
-// would grow without end. So a block is looked at again soon after an operator met it, when most blocks expire; what is missed then is
-// dropped a few at a time, whenever a block is added.
+// A block is known by its StorageImpl, which the table holds weakly: its memory is free to go, but no other block gets its identity. Each
+// held StorageImpl is a small piece of the program's heap: the free memory around it cannot be joined, and the heap would grow without end.
+// So a block is examined again soon after an operator met it, when most blocks expire. Blocks missed then are dropped a few at a time,
+// whenever a block is added.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_STORAGE_TABLE_H_
 #define TENSORTAP_SOURCE_PYTORCH_STORAGE_TABLE_H_
@@ -25,24 +25,24 @@ struct WriteTime {
   bool by_optimizer = false;
 };
 
-// What a block holds at one moment.
+// The content of a block at one moment.
 struct StorageContent {
   uint64_t storage = 0;    // number of the block, 0 = none
   uint64_t version = 0;    // changes with every write
   bool unwritten = false;  // nothing of the tensor was written since the allocation
   bool partly = false;     // some of its elements were not
-  bool unfilled = false;   // a copy from a device that nobody waited for may still write into it
+  bool unfilled = false;   // a copy from a device may still write into it: the program has not waited for it
 };
 
-// The blocks that one thread met lately, and that may have expired since. Of that thread.
+// The blocks that one thread met lately, and that may have expired since. That thread owns it.
 class MetStorages {
  public:
-  WriteTime now;  // of what the thread's operators write
+  WriteTime now;  // of the writes of the thread's operators
 
  private:
   friend class StorageTable;
-  // Blocks of age n are looked at every 2^n operators, and those that lived on are of the next age, up to the last: so what expired is held
-  // about as long again as it lived, at most, and a block that lives on costs next to nothing.
+  // Blocks of age n are examined every 2^n operators, and the survivors get the next age, up to the last. So an expired block is held about
+  // as long again as it lived, at most, and a block that lives on costs next to nothing.
   static constexpr int kAges = 10;
   struct Block {
     const void* storage;
@@ -52,7 +52,7 @@ class MetStorages {
   uint32_t operators_ = 1;
 };
 
-// Thread-safe. Memory comes from mappings of its own. When there is none, content is unknown (number 0).
+// Thread-safe. Memory comes from separate mappings. Without memory, content is unknown (number 0).
 class StorageTable {
  public:
   explicit StorageTable(const tensortap_torch_adapter& adapter) : adapter_(adapter) {}
@@ -60,7 +60,7 @@ class StorageTable {
   StorageTable(const StorageTable&) = delete;
   StorageTable& operator=(const StorageTable&) = delete;
 
-  // What the block of a tensor holds.
+  // The content of a tensor's block.
   StorageContent look(const tensortap_torch_tensor& tensor, MetStorages& met);
   // The same before an operator writes into the tensor, if its block is known: memory that no operator met yet stays unknown.
   void look_before_write(const tensortap_torch_tensor& tensor);
@@ -72,7 +72,7 @@ class StorageTable {
   void filled(const tensortap_torch_tensor& tensor, MetStorages& met);
   // After an operator allocated it without writing.
   StorageContent allocated(const tensortap_torch_tensor& tensor, MetStorages& met);
-  // A copy from a device that nobody waited for may still write into the tensor's block, in host memory.
+  // A copy from a device may still write into the tensor's block in host memory: the program has not waited for it.
   void left_unfilled(const tensortap_torch_tensor& tensor, MetStorages& met);
   // The program uses the block on the host, for which it must have waited.
   void used_on_host(const tensortap_torch_tensor& tensor, MetStorages& met);
@@ -80,11 +80,11 @@ class StorageTable {
   [[nodiscard]] bool has_unfilled() const { return unfilled_.load(std::memory_order_relaxed); }
   // When the block of a tensor was last written; -1 where no write was seen.
   [[nodiscard]] WriteTime written_at(const tensortap_torch_tensor& tensor);
-  // Lets go of what expired since a thread met it. To be called before each operator, which may find the memory then.
+  // Drops the blocks that expired since a thread met them. To be called before each operator, which can then reuse the memory.
   void let_go(MetStorages& met);
-  // Lets go of everything that expired.
+  // Drops all expired blocks.
   void let_go_of_all();
-  // What is in the blocks now is not known to be what was in them: operators ran that were not seen.
+  // The contents of all blocks are unknown from now on: operators ran that were not seen.
   void lose_sight() { sight_.fetch_add(1, std::memory_order_relaxed); }
   // Blocks in the table, for tests.
   [[nodiscard]] size_t size() const;
@@ -102,7 +102,7 @@ class StorageTable {
     bool unfilled;
     WriteTime written_at;
   };
-  // Each in lines of the processor's cache of its own.
+  // Each in separate lines of the processor's cache.
   struct alignas(64) Shard {
     std::atomic_flag taken;
     Entry* entries = nullptr;
@@ -111,8 +111,8 @@ class StorageTable {
     size_t sweep = 0;
   };
   static constexpr size_t kShards = 32;
-  // What a program meets again and again after so many operators, such as a parameter, is taken to stay: it is not looked at before as many
-  // have passed. What autograd keeps for the backward pass comes back once, and is gone.
+  // A block that a program meets again and again after so many operators, such as a parameter, is assumed to stay: it is not examined
+  // before as many have passed. A block that autograd keeps for the backward pass comes back once, and is gone.
   static constexpr int kAgeOfStaying = 6;
   static constexpr uint16_t kReturnsOfStaying = 2;
 
@@ -121,7 +121,7 @@ class StorageTable {
   static size_t home_of(const void* storage, size_t capacity) { return (hash_of(storage) / kShards) & (capacity - 1); }
   static size_t next_of(size_t place, size_t capacity) { return (place + 1) & (capacity - 1); }
   Shard& shard_of(const void* storage) { return shards_[hash_of(storage) % kShards]; }
-  // Under the shard's lock: finds the tensor's block or adds it, and calls `change(entry, added)`. What the block holds then.
+  // Under the shard's lock: finds the tensor's block or adds it, and calls `change(entry, added)`. Returns the block's content after that.
   template <class Change>
   StorageContent meet(const tensortap_torch_tensor& tensor, MetStorages& met, Change&& change);
   static void forget_parts(Entry& entry);

@@ -93,7 +93,7 @@ TEST_F(Storages, WhatTheProgramFilledIsWrittenWhateverItsBytesAre) {
 TEST_F(Storages, KnowsTheStepOfTheLastWrite) {
   StorageTable table(adapter_);
   met_.now = {3, false};
-  EXPECT_EQ(table.written_at(in(at(1))).step, -1) << "nobody met it";
+  EXPECT_EQ(table.written_at(in(at(1))).step, -1) << "not met yet";
   static_cast<void>(table.look(in(at(1)), met_));
   EXPECT_EQ(table.written_at(in(at(1))).step, -1) << "who made it is not known";
   static_cast<void>(table.made(in(at(2)), met_));
@@ -230,7 +230,7 @@ TEST_F(Storages, AWrittenBlockDoesNotBecomeUnwrittenAgain) {
   StorageTable table(adapter_);
   EXPECT_TRUE(table.allocated(in(at(1)), met_).unwritten);
   EXPECT_FALSE(table.wrote(in(at(1)), met_).unwritten);
-  EXPECT_FALSE(table.allocated(in(at(1)), met_).unwritten) << "resize_ keeps what is there";
+  EXPECT_FALSE(table.allocated(in(at(1)), met_).unwritten) << "resize_ keeps the contents";
 }
 
 TEST_F(Storages, AfterATimeUnseenEveryContentIsAnother) {

@@ -12,14 +12,14 @@
 
 namespace tensortap::pytorch {
 
-// Meant for globals: needs no construction at run time and is never destroyed. A text stays for good; there is room for a million.
+// Meant for globals: needs no construction at run time and is never destroyed. A text is never removed; a million fit.
 class StringTable {
  public:
   constexpr StringTable() = default;
 
   // From 1; the same text has the same number for good. 0 when the table is full.
   uint32_t number(const std::string& text);
-  // "" for 0 and for a number that was never given out. Any thread, no lock; the text stays.
+  // "" for 0 and for an unknown number. Any thread, no lock; the text stays.
   [[nodiscard]] const std::string& text(uint32_t number) const;
 
  private:

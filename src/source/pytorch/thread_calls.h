@@ -20,7 +20,7 @@ namespace tensortap::pytorch {
 class TorchCapture;
 class TorchSession;
 
-// An argument that is to be shown when the call has run, as it was before.
+// An argument as it was before the call, to be shown when the call has run.
 struct ReadArgument {
   const void* storage;
   const void* data;
@@ -54,14 +54,14 @@ struct RunningNode {
   const OpIdentity* forward = nullptr;
 };
 
-// A call of a graph that has a session of its own.
+// A call of a graph with a separate session.
 struct ModelRun {
   const TorchSession* session = nullptr;
   int64_t step = 0;
   MetStorages met;  // of the session's storages
 };
 
-// The run of such a call: several threads may call a graph at a time, and what one of them ends is none of the others'.
+// The run of such a call: several threads may call a graph at a time, and the end of one call ends nothing of the others.
 inline uint64_t run_of_call(int64_t step) { return static_cast<uint64_t>(step); }
 
 struct ThreadCalls {
@@ -70,23 +70,23 @@ struct ThreadCalls {
   std::vector<RunningNode> nodes;
   bool has_failed = false;            // an operator of this thread raised, and no other one began since
   uint32_t compiling = 0;             // graphs that torch.compile works on: operators that run for that are not the program's
-  std::vector<ModuleId> graph_roots;  // what the compiled graphs run for that run now, the innermost last
+  std::vector<ModuleId> graph_roots;  // the modules that the running compiled graphs run for, the innermost last
   std::vector<ModelRun> model_runs;   // the innermost last
-  RunningOperations operations;       // where calls are told apart
+  RunningOperations operations;       // where calls are distinguished
   uint32_t optimizer = 0;             // name of the optimizer whose step runs, 0 = none
   const void* optimizer_address = nullptr;
   std::vector<tensortap_tensor> tensors;  // scratch
-  std::vector<tensortap_tensor> shown;    // scratch, of what a call read
+  std::vector<tensortap_tensor> shown;    // scratch, the reads of a call
   WrittenMemory written;                  // scratch
   RecentNames names;
   RecentOps recent;
   MetStorages met;
 };
 
-// Before what the thread runs next: says that it goes on, where an operator of it has failed.
+// To be called before the thread runs anything else: reports that it goes on after one of its operators failed.
 void tell_that_it_goes_on(ThreadCalls& calls, tensortap_session* session);
 
-// Of the calling thread; null while the thread ends, or when there is no memory.
+// The calls of the calling thread; null while the thread ends, or when there is no memory.
 ThreadCalls* thread_calls();
 
 }  // namespace tensortap::pytorch

@@ -37,7 +37,7 @@ void on_step(void* context, bool wanted) {
   capture.observe();
 }
 
-// What ran in compiled graphs never came by: it is accounted for as one op that was not captured.
+// Operators in compiled graphs were not seen: they are reported as one op that was not captured.
 void account_for_compiled_graphs(tensortap_session* session) {
   const uint64_t graphs = compiled_graphs();
   if (graphs == 0) return;
@@ -55,7 +55,7 @@ void tell_facts(tensortap_session* session) {
   for (const auto& [name, json] : torch_runtime().facts) tensortap_add_fact(session, name.c_str(), json.c_str());
 }
 
-// As many as there are now: the program may have changed it since the capture began.
+// Reports the current number: the program may have changed it since the capture began.
 void tell_threads(tensortap_session* session) {
   const int threads = torch_runtime().number_of_threads == nullptr ? 0 : torch_runtime().number_of_threads();
   if (threads > 0) tensortap_add_fact(session, "threads", std::to_string(threads).c_str());
@@ -132,7 +132,7 @@ Status open_capture(const char* config, const char* config_name, const std::stri
 
 Status close_capture(std::string* report) {
   const std::lock_guard lock(opening);
-  // What collectives have written is reported as long as the capture is open.
+  // Results of collectives are reported while the capture is still open.
   if (active.load() != nullptr) torch_runtime().adapter.observe(0, 1);
   TorchCapture* capture = active.exchange(nullptr);
   if (capture == nullptr) return {};
@@ -149,7 +149,7 @@ Status close_capture(std::string* report) {
   if (report != nullptr) *report = text == nullptr ? "{}" : text;
   tensortap_free(text);
   if (!all_left) return internal_error("a thread did not leave the capture; the dump lacks its end (tensortap repair)");
-  return Status(static_cast<StatusCode>(code), "the dump is not complete; its run.json says what is missing");
+  return Status(static_cast<StatusCode>(code), "the dump is not complete; its run.json lists what is missing");
 }
 
 void discard_capture() {

@@ -33,7 +33,7 @@ class TorchCapture : public TorchSession {
   std::atomic<bool> enabled{true};
   std::atomic<bool> told_of_early_calls{false};  // that are of no round
 
-  // Turns torch's callbacks on or off, as the step, enable(), tracing and the bootstrap of the interpreter want it.
+  // Turns torch's callbacks on or off, as the step, enable(), tracing and the bootstrap of the interpreter require.
   void observe();
 };
 
@@ -61,15 +61,15 @@ class EnteredCapture {
 // Opens a session with the config text and makes it the process's capture. Errors: kInvalidArgument when there is one, those of
 // tensortap_session_open(). The adapter must be loaded.
 Status open_capture(const char* config, const char* config_name, const std::string& program);
-// Ends the capture: no thread is inside afterwards, the dump is complete. Returns the session's status; kOk when there was none. `report`
+// Ends the capture: no thread is inside afterwards, and the dump is complete. Returns the session's status; kOk without a capture. `report`
 // may be null.
 Status close_capture(std::string* report);
 // Ends the capture and removes what it wrote.
 void discard_capture();
 [[nodiscard]] bool capture_is_open();
-// Something that is so for the whole process or its job, for run.json: in the capture that runs and in those to come.
+// A fact about the whole process or its job, for run.json: in the current capture and in later ones.
 void add_fact(const char* name, const char* json);
-// Whether the operator tensortap::name_group is there, from now on.
+// Whether the operator tensortap::name_group exists from now on.
 bool names_groups();
 // Forgets the capture in a child of fork().
 void drop_capture_after_fork();

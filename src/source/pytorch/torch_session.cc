@@ -23,7 +23,7 @@ constexpr uint32_t kNotOfItsOp = TENSORTAP_TORCH_TENSOR_UNFINISHED | TENSORTAP_T
 
 bool is_functional_collective(const TorchOperator& op) { return op.name_space.starts_with("_c10d_functional"); }
 
-// Views of what a collective still writes, and what waits for it, read no values: nothing is lost without them.
+// Views of memory that a collective still writes, and ops that wait for it, read no values: nothing is lost without them.
 bool passes_on_unfinished(const TorchOperator& op, const tensortap_torch_tensor& tensor) {
   if ((tensor.flags & TENSORTAP_TORCH_TENSOR_UNFINISHED) == 0) return false;
   return is_functional_collective(op) || (op.flags & (TENSORTAP_TORCH_OP_VIEW | TENSORTAP_TORCH_OP_REARRANGES)) != 0;
@@ -48,7 +48,7 @@ const char* reason_not_captured(const tensortap_torch_tensor& tensor, bool is_un
     case TENSORTAP_TORCH_STRIDED:
       return (tensor.flags & TENSORTAP_TORCH_TENSOR_SCATTERED) != 0 ? "float4 tensor that is not contiguous" : "conjugate or negative view";
     default:
-      return "tensor without memory of its own";
+      return "tensor without its own memory";
   }
 }
 
@@ -62,13 +62,13 @@ std::string moved(const std::string& path, const std::string& from, const std::s
   return to.empty() && path.size() > from.size() ? path.substr(from.size() + 1) : to + path.substr(from.size());
 }
 
-// "blocks.0" of "Net.blocks.0": what parameters below a module are named by.
+// "blocks.0" of "Net.blocks.0": the prefix in the names of the parameters below a module.
 std::string inside_tree(const std::string& path) {
   const size_t dot = path.find('.');
   return dot == std::string::npos ? std::string() : path.substr(dot + 1);
 }
 
-// What was reported of a node, for another instance that runs its graph.
+// The description of a node, for another instance that runs its graph.
 GraphNode for_root(const GraphNode& told, ModuleId root) {
   GraphNode node = told;
   if (root == told.root) return node;
@@ -79,7 +79,7 @@ GraphNode for_root(const GraphNode& told, ModuleId root) {
   return node;
 }
 
-// What runs a node that no operation calls.
+// The pass that runs a node which no operation calls.
 uint32_t pass_of(const KnownNode& node) {
   if (node.updates) return TENSORTAP_PHASE_UPDATE;
   return node.scope != 0 ? uint32_t{TENSORTAP_PHASE_BACKWARD} : 0;
@@ -173,7 +173,7 @@ bool TorchSession::describe(OpIdentity& identity, const tensortap_torch_tensor& 
   if (content.partly) out.flags |= TENSORTAP_TENSOR_PARTLY_UNWRITTEN;
   if (compiled_code_runs()) out.flags |= TENSORTAP_TENSOR_IN_COMPILED_CODE;
   if (on_device || is_unfilled || is_remote) out.flags |= TENSORTAP_TENSOR_ON_DEVICE;
-  // Whoever reads what was not written is a suspect; an operator that waits is none.
+  // An op that reads unwritten memory is a suspect; an operator that waits is not.
   out.storage = passes_on && is_functional_collective(runtime.operators[identity.op]) ? 0 : content.storage;
   out.version = content.version;
   return true;
@@ -190,7 +190,7 @@ OpIdentity& TorchSession::op_of(const KnownNode& node, ModuleId root) {
   key.forward = node.forward == nullptr ? nullptr : &op_of(*node.forward, root);
   key.scope = node.scope;
   key.level = node.told.level;
-  // Of a graph nothing tells which call of which operation it is.
+  // In a graph it is unknown which call of which operation this is.
   const CallPlace place{nullptr, 0, steps.round().model_phase, pass_of(node)};
   OpIdentity& identity = identities.of_node(key, told, identities.calls_apart() ? place : CallPlace{});
   bind(node, root, identity);
@@ -200,7 +200,7 @@ OpIdentity& TorchSession::op_of(const KnownNode& node, ModuleId root) {
 void TorchSession::bind_node(const KnownNode& node, OpIdentity& identity) { bind(node, node.told.root, identity); }
 
 void TorchSession::bind(const KnownNode& node, ModuleId root, OpIdentity& identity) const {
-  // What was bound stays: somebody may be reading it.
+  // Bound nodes stay: another thread may be reading them.
   auto* bound = new BoundNode{generation, root, &identity, node.bound.load(std::memory_order_relaxed)};
   while (!node.bound.compare_exchange_weak(bound->next, bound, std::memory_order_release)) {
   }

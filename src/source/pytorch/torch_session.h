@@ -1,6 +1,6 @@
-// One open session of capture.h, and what links torch's calls to it: which op a call is, what the memory holds, which step runs, what
-// compiled graphs run. The capture of the program's operators is one (torch_capture.h); a graph that another tool runs may have one of its
-// own.
+// One open session of capture.h, and the links from torch's calls to it: which op a call is, what the memory holds, which step runs, what
+// compiled graphs run. The capture of the program's operators is one (torch_capture.h); a graph that another tool runs may have a separate
+// one.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_TORCH_SESSION_H_
 #define TENSORTAP_SOURCE_PYTORCH_TORCH_SESSION_H_
@@ -23,10 +23,10 @@
 
 namespace tensortap::pytorch {
 
-// Of the bits of tensortap_levels(): calls of modules, which torch's callbacks do not report.
+// The bits of tensortap_levels() for calls of modules, which torch's callbacks do not report.
 inline constexpr uint32_t kModuleLevels = 1U << TENSORTAP_LEVEL_MODULE | 1U << TENSORTAP_LEVEL_MODEL;
 
-// What stays the same from session to session of a process.
+// Shared by all sessions of a process.
 struct TorchRuntime {
   tensortap_torch_adapter adapter{};
   OperatorTable operators;
@@ -36,7 +36,7 @@ struct TorchRuntime {
   std::string python_package;
   std::mutex facts_mutex;
   std::map<std::string, std::string> facts;  // of the process, by name: JSON text; guarded by facts_mutex
-  std::atomic<bool> bootstrapped{false};     // whether the interpreter's side is there, or never will be
+  std::atomic<bool> bootstrapped{false};     // whether the interpreter's side is ready, or never will be
 };
 TorchRuntime& torch_runtime();
 
@@ -47,7 +47,7 @@ Result<tensortap_session*> open_session(tensortap_session_options options, const
 // Thread-safe. Never destroyed: threads may be inside of it at any time.
 class TorchSession {
  public:
-  // `on_step` receives whether anything of the step that begins is wanted; null = no one does.
+  // `on_step` receives whether anything of the step that begins is wanted; null = no receiver.
   TorchSession(tensortap_session* opened, TorchRuntime& runtime, void (*on_step)(void* context, bool wanted) = nullptr,
                void* context = nullptr);
   TorchSession(const TorchSession&) = delete;
@@ -61,18 +61,18 @@ class TorchSession {
   StorageTable storages;
   StepCounter steps;
 
-  // Of what is written now. What a program makes before its first model runs is there for all steps.
+  // The time of a write now. Memory that is written before the first model runs belongs to all steps.
   [[nodiscard]] WriteTime write_time(bool by_optimizer) const { return {steps.model_runs() ? steps.current() : -1, by_optimizer}; }
 
-  // Fills `out` with what is reported to the session of a tensor that holds `content`. False when there is nothing to report; a tensor that
-  // cannot be captured is reported to the session, once for each op and kind.
+  // Fills `out` with the report of a tensor that holds `content`. False when there is nothing to report; a tensor that cannot be captured
+  // is reported to the session, once for each op and kind.
   bool describe(OpIdentity& identity, const tensortap_torch_tensor& tensor, const StorageContent& content, tensortap_tensor& out) const;
 
-  // Which op of this session's dump a node of a compiled graph is when the graph runs for `root`. Lives as long as the process.
+  // The op of this session's dump for a node of a compiled graph that runs for `root`. Lives as long as the process.
   OpIdentity& op_of(const KnownNode& node, ModuleId root);
-  // Says which op it is whatever its graph runs for; before the node runs.
+  // Sets the op of a node, whatever its graph runs for; before the node runs.
   void bind_node(const KnownNode& node, OpIdentity& identity);
-  // Stands for the op that a compiled graph's backward node belongs to. Lives as long as the session.
+  // A substitute for the op that a compiled graph's backward node belongs to. Lives as long as the session.
   const OpIdentity& place_of_graph(ModuleId root);
 
  protected:

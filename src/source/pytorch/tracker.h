@@ -1,4 +1,4 @@
-// What the adapter calls: from calls, nodes and scopes of torch to events of a session.
+// The functions that the adapter calls: they turn calls, nodes and scopes of torch into events of a session.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_TRACKER_H_
 #define TENSORTAP_SOURCE_PYTORCH_TRACKER_H_
@@ -13,7 +13,7 @@ const tensortap_torch_tracker& tracker_functions();
 // Ends the current step on behalf of the program.
 void program_ends_step();
 
-// Makes the interpreter's side of this process report here; what is given are members of PythonEvents. Once.
+// Makes the interpreter's side of this process report here. The arguments are members of PythonEvents. Call once.
 void follow_python(const char* (*open)(const char* config, const char* config_name, const char* out), const char* (*close)(),
                    void (*worker_begins)());
 

@@ -1,4 +1,4 @@
-// Which memory an operator writes into, and what else lies in it.
+// Which memory an operator writes into, and which other tensors lie in it.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_WRITTEN_MEMORY_H_
 #define TENSORTAP_SOURCE_PYTORCH_WRITTEN_MEMORY_H_
@@ -14,11 +14,10 @@ namespace tensortap::pytorch {
 // Of one thread; keeps its memory from call to call.
 class WrittenMemory {
  public:
-  // The blocks of the tensors that are flagged TENSORTAP_TORCH_TENSOR_WRITTEN, as a whole each: which bytes of them are written nobody
-  // says.
+  // The blocks of the tensors that are flagged TENSORTAP_TORCH_TENSOR_WRITTEN, each as a whole: which of its bytes are written is unknown.
   void assign(std::span<const tensortap_torch_tensor> tensors);
   [[nodiscard]] bool empty() const { return blocks_.empty(); }
-  // Whether a write may change the tensor: it is written, or lies in a block that is, be it known by another storage.
+  // Whether a write may change the tensor: it is written itself, or lies in a written block, even one known by another storage.
   [[nodiscard]] bool reaches(const tensortap_torch_tensor& tensor) const;
 
  private:

@@ -21,8 +21,8 @@ bool measured(const TensorStats& stats, uint32_t bits) { return (stats.valid & b
 // NaN has no sign here.
 void append_float(double number, std::string& text) { append_six_digits(std::isnan(number) ? kNotANumber : number, text); }
 
-// Whether the first element is a NaN, as far as the statistics can tell: with it the real system begins its comparisons, and nothing
-// compares to it.
+// Whether the first element is a NaN, as far as the statistics show it: the real system begins its comparisons with it, and no comparison
+// with it is true.
 bool begins_with_nan(const TensorStats& stats) {
   return measured(stats, kStatNonFinite) && stats.nan > 0 && stats.first_nonfinite == 0 && stats.pos_inf + stats.neg_inf == 0;
 }
@@ -192,7 +192,7 @@ Result<StatisticTable> StatisticTable::create(std::string_view columns) {
   for (size_t i = 0; i < kWords.size(); ++i) {
     if (chosen[i]) all.push_back(&kWords[i]);
   }
-  // The count of elements comes first, but in the table that nobody chose it comes before the other counts.
+  // The count of elements comes first, but in the default table it comes before the other counts.
   const bool is_default = all.size() == kDefaultWords && !chosen.back();
   all.insert(all.begin() + (is_default ? 3 : 0), kCount);
   return StatisticTable(ChosenColumns(kFirstColumns, std::move(all), false));

@@ -1,4 +1,4 @@
-// The table of statistics that stands for one op's tensors, written and read.
+// The table of statistics that replaces one op's tensors, written and read.
 
 #ifndef TENSORTAP_SYSTEM_ASCEND_STATISTICS_H_
 #define TENSORTAP_SYSTEM_ASCEND_STATISTICS_H_
@@ -20,7 +20,7 @@ inline constexpr std::string_view kTableBegin = "Input/Output,";
 // The words of configs for statistics, in the order of the columns that they choose; the first kDefaultWords count where none is chosen.
 inline constexpr std::array<std::string_view, 7> kStatisticWords = {"Max", "Min", "Avg", "Nan", "Negative Inf", "Positive Inf", "L2norm"};
 inline constexpr size_t kDefaultWords = 6;
-// The Stat bits that the column of a word needs; 0 for what is no word.
+// The Stat bits that the column of a word needs; 0 for an unknown word.
 uint32_t stats_of_word(std::string_view word);
 
 struct StatisticPlace {
@@ -37,7 +37,7 @@ class StatisticTable {
   static Result<StatisticTable> create(std::string_view columns);
 
   [[nodiscard]] const std::string& header() const { return columns_.header(); }
-  // Appends a row with its line end. What was not measured, and what a type has no statistics of, stays empty.
+  // Appends a row with its line end. Statistics that were not measured, or that the type does not have, stay empty.
   void append_row(StatisticPlace place, const RecordRow& record, std::string& text) const;
 
  private:

@@ -16,7 +16,7 @@ constexpr std::string_view kTenCategories =
 constexpr std::string_view kElevenCategories =
     "max,min,avg,count,negative zero count,positive zero count,nan count,negative inf count,positive inf count,zero count,md5";
 
-// 2.0: no types of kernels, ten statistics. Each release below says what it changed.
+// 2.0: no types of kernels, ten statistics. Each release below lists its changes.
 constexpr ConfigRules k2_0 = {.needs_enable = true,
                               .enable_false_ends_e2e = true,
                               .e2e_reads_op_debug_mode = false,
@@ -86,7 +86,7 @@ constexpr ConfigRules k2_10 = [] {
   return rules;
 }();
 
-// Oldest first. What each row says was seen in that release's files or code.
+// Oldest first. Each row was seen in that release's files or code.
 constexpr Release kReleases[] = {
     {"2.0", {1, 3, 0}, k2_0, {"2.0.0", false, false, kTenCategories, false, false, false, true, true}},
     {"2.2.15", {2, 2, 15}, k2_2_15, {"2.2.15", false, false, kElevenCategories, false, false, false, true, true}},

@@ -1,4 +1,4 @@
-// The releases of MindSpore that tensortap knows: how each reads a config, and what tree it writes on which device. One table.
+// The releases of MindSpore that tensortap knows: how each reads a config, and which tree it writes on which device. One table.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_RELEASE_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_RELEASE_H_
@@ -16,13 +16,13 @@ namespace tensortap::mindspore {
 
 inline constexpr int8_t kRefused = -1;
 
-// How a release reads a config. "strict" marks what counts only when a config is read strictly as that release; otherwise the newest
-// release's rule holds.
+// How a release reads a config. "strict" marks rules that apply only when a config is read strictly as that release; otherwise the newest
+// release's rule applies.
 struct ConfigRules {
   bool needs_enable;                     // strict: `enable` and `trans_flag` are required in e2e_dump_settings
   bool enable_false_ends_e2e;            // strict: "enable": false turns the synchronous dump off
   bool e2e_reads_op_debug_mode;          // strict: op_debug_mode counts beside e2e_dump_settings, too
-  std::array<int8_t, 5> op_debug_modes;  // strict: as what each number counts, or kRefused
+  std::array<int8_t, 5> op_debug_modes;  // strict: the number that each number counts as, or kRefused
   bool overflow_keeps_both;              // op_debug_mode 3 turns input_output into 0
   bool kernel_types;                     // strict: an entry of `kernels` may be a type
   bool kernel_regexes;                   // strict: or a name-regex(...)
@@ -33,7 +33,7 @@ struct ConfigRules {
   bool ge_variable;                      // ENABLE_MS_GE_DUMP=1 leaves it to the graph engine
 };
 
-// What tree a release writes.
+// The tree that a release writes.
 struct TreeRules {
   std::string_view ms_version;  // in config.json
   bool full_scope;              // in file names: the whole scoped name, "/" written "_"; otherwise its last part
@@ -50,7 +50,7 @@ struct TreeRules {
 
 struct Release {
   std::string_view name;     // in the profile's name
-  std::array<int, 3> since;  // the first release that the row stands for
+  std::array<int, 3> since;  // the first release that the row describes
   ConfigRules config;
   TreeRules tree;
 };
@@ -79,12 +79,12 @@ struct Profile {
   [[nodiscard]] bool writes_constants() const { return device->constants || (device->parameters && tree().constants_on_cpu); }
 };
 
-// "mindspore-2.7.0/gpu"; "" and "mindspore" are the newest release, without a device it is cpu. A release without a row of its own is read
-// as the row that stands for it. Errors: kInvalidArgument naming all profiles.
+// "mindspore-2.7.0/gpu"; "" and "mindspore" are the newest release, without a device it is cpu. A release without a separate row is read as
+// the row that describes it. Errors: kInvalidArgument naming all profiles.
 Result<Profile> parse_profile(std::string_view text);
 std::string profile_name(const Profile& profile);  // "mindspore-2.10/cpu": always with the device
 
-// As a file name says it: "Float32" or "float32". "" for what is no dtype.
+// As in a file name: "Float32" or "float32". "" for an unknown dtype.
 std::string_view dtype_name(const Profile& profile, DType dtype);
 std::string_view class_dtype_name(DType dtype);  // "Float32"
 

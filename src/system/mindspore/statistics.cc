@@ -20,7 +20,7 @@ bool has(const TensorStats& stats, uint32_t bits) { return (stats.valid & bits) 
 
 uint64_t non_finite(const TensorStats& stats) { return stats.nan + stats.neg_inf + stats.pos_inf; }
 
-// Of the first zero of the tensor, +0 or -0.
+// The first zero of the tensor, +0 or -0.
 double first_zero(const TensorView& data) {
   std::array<double, 256> values{};
   const uint64_t numel = data.desc.shape.numel().value_or(0);
@@ -33,7 +33,7 @@ double first_zero(const TensorView& data) {
   return 0;
 }
 
-// An extreme that is zero has the sign of the first zero of the tensor, since -0 and 0 compare equal there.
+// An extreme that is zero has the sign of the tensor's first zero, since -0 and 0 compare equal in MindSpore.
 void sign_zeros(TensorStats& stats, const TensorView* data) {
   if (!has(stats, kStatZero | kStatNegZero) || stats.zero == 0 || (stats.max != 0 && stats.min != 0)) return;
   double zero = stats.neg_zero == stats.zero ? -0.0 : 0.0;
@@ -62,7 +62,7 @@ double smallest(const TensorStats& stats) {
 double average(const TensorStats& stats) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   if (stats.nan > 0) return kNan;
-  // What the processor makes of inf - inf and of 0 / 0 has its sign set.
+  // The processor's result of inf - inf and of 0 / 0 has its sign set.
   if (stats.count == 0 || (stats.pos_inf > 0 && stats.neg_inf > 0)) return std::copysign(kNan, -1.0);
   if (stats.pos_inf > 0) return std::numeric_limits<double>::infinity();
   if (stats.neg_inf > 0) return -std::numeric_limits<double>::infinity();
@@ -89,7 +89,7 @@ void take_digest(DigestKind kind, const RecordRow& record, const TensorView* dat
   }
 }
 
-// Writes a cell whose value depends on all elements; "null" if NaN and Inf are left out and nothing else is there.
+// Writes a cell whose value depends on all elements; "null" if NaN and Inf are left out and no other element remains.
 template <uint32_t bits, double (*everything)(const TensorStats&), double TensorStats::*finite>
 void write_value(const StatisticRow& row, std::string& text) {
   const TensorStats& stats = row.record->stats;
@@ -106,7 +106,7 @@ void write_count(const StatisticRow& row, std::string& text) {
   if (has(row.record->stats, bit)) append_decimal(row.record->stats.*field, text);
 }
 
-// Counts what is below or above zero; `infinite` of them are left out where only finite values count.
+// Counts the values below or above zero; `infinite` of them are left out where only finite values count.
 template <uint32_t bits, uint64_t TensorStats::*field, uint64_t TensorStats::*infinite>
 void write_sign_count(const StatisticRow& row, std::string& text) {
   const TensorStats& stats = row.record->stats;
@@ -187,7 +187,7 @@ using S = TensorStats;
 // MindSpore prints the sign of an extreme that is zero.
 constexpr uint32_t kSignOfZero = kStatZero | kStatNegZero;
 
-// "Negative Zero Count" counts what is below zero, "Positive Zero Count" what is above, whatever their names say.
+// "Negative Zero Count" counts values below zero, "Positive Zero Count" values above zero, in spite of their names.
 constexpr StatisticColumn kColumns[] = {
     {.header = "Max Value",
      .word = "max",

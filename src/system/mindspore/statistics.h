@@ -28,20 +28,20 @@ std::span<const Category> categories();
 // Null if the word is unknown.
 const Category* find_category(std::string_view item);
 
-// What a config without `statistic_category` has.
+// The categories of a config without `statistic_category`.
 std::vector<std::string> default_categories();
 
 // Immutable. Thread-safe.
 class StatisticTable {
  public:
-  // `categories` is what the user asked for, joined by ","; releases with fixed columns ignore it. Errors: kInvalidArgument listing the
-  // categories of the release.
+  // `categories`: the user's choice, joined by ","; releases with fixed columns ignore it. Errors: kInvalidArgument listing the categories
+  // of the release.
   static Result<StatisticTable> create(const TreeRules& rules, std::string_view categories);
 
   [[nodiscard]] const std::string& header() const { return columns_.header(); }
   // Whether a digest is a column that a record with this one (a name of digest_from_name()) does not have.
   [[nodiscard]] bool needs_values(std::string_view digest) const;
-  // Turns the record's statistics into what the rows show, if the data is needed for that, and takes or computes the digests that are
+  // Changes the record's statistics to those that the rows show, if that needs the data, and takes or computes the digests that are
   // columns. `data` is packed, or null if only the statistics are known. Releases that leave NaN and Inf out need statistics of
   // NonFinitePolicy::kSkipNonFinite, or the data.
   void complete(RecordRow& record, const TensorView* data, StatisticDigests& digests) const;

@@ -62,7 +62,7 @@ void append_complex(c10::complex<double> number, std::string& json) {
   json += "]}";
 }
 
-// A process group is not made again, but told by the name under which run.json has its members.
+// A process group is not made again; the JSON has the name under which run.json lists its members.
 bool append_group(const c10::IValue& value, std::string& json) {
   const std::string name = group_name(value);
   if (name.empty()) return false;
@@ -72,7 +72,7 @@ bool append_group(const c10::IValue& value, std::string& json) {
   return true;
 }
 
-// What cannot be made again of text.
+// For a value that cannot be made again from text.
 void append_not_kept(std::string_view what, std::string& json) {
   json += R"({"not_kept": )";
   append_text(what, json);
@@ -227,7 +227,7 @@ bool is_quantized(const CallArguments& arguments, uint32_t slot) {
   return is;
 }
 
-// Of complex32, whose parts are told.
+// Whether a slot has complex32 tensors, whose elements are reported as pairs of parts.
 bool holds_pairs(const CallArguments& arguments, uint32_t slot) {
   bool does = false;
   for_each_tensor(arguments.values[slot], [&does](const at::Tensor& tensor, int32_t /*element*/) {
@@ -249,7 +249,7 @@ void append_slots(const CallArguments& arguments, std::string_view name, bool (*
   json += ": [" + slots + "]";
 }
 
-// What is known of this call beside its arguments.
+// Adds the known facts about this call beside its arguments.
 void append_facts(const CallArguments& arguments, std::string& json) {
   if (std::any_of(arguments.values.begin(), arguments.values.end(), is_infinite)) {
     json += json.size() > 1 ? R"(, "intended_inf": true)" : R"("intended_inf": true)";
@@ -269,7 +269,7 @@ void append_argument(const c10::IValue& value, const c10::Argument& described, s
   number ? append_scalar(*number, json) : append_not_kept("a number", json);
 }
 
-// Whether an argument says something that replaying the call must know: a tensor is a slot, and what was not given is what the schema has.
+// Whether replaying the call needs the argument. Tensors are slots, and the schema has the defaults of arguments that were not given.
 bool is_told(const c10::IValue& value, const c10::Argument& described) {
   if (value.isTensor()) return is_number(value);
   if (value.isNone()) return described.default_value() && !described.default_value()->isNone();

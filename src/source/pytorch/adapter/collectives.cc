@@ -29,8 +29,8 @@ struct Written {
   uint32_t flags;
 };
 
-// A work has a future, or has to be asked. One that does its work when it is waited for has nothing to say: it is over when nobody but us
-// has it.
+// A work has a future, or we have to ask it. A work that runs only while a caller waits for it does not report its end: it is over when we
+// hold the last reference.
 struct Awaited {
   c10::intrusive_ptr<c10d::Work> work;
   Future future;
@@ -67,7 +67,7 @@ std::string error_of(const Awaited& awaited) {
 
 const void* storage_of(const at::Tensor& tensor) { return tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr; }
 
-// What the thread does for us is not the program's.
+// The calls that this thread makes for us are not the program's.
 class OwnWork {
  public:
   OwnWork() : frames_(thread_frames()), was_busy_(frames_ != nullptr && frames_->busy) {
@@ -95,19 +95,19 @@ class Collective {
   [[nodiscard]] bool writes(const void* storage) const {
     return storage != nullptr && std::ranges::find(storages_, storage) != storages_.end();
   }
-  // When `works` and `written` are as they will be.
+  // Call when `works` and `written` are complete.
   void note_facts() {
     for (const Written& one : written) storages_.push_back(storage_of(one.tensor));
     calls_back_ = std::ranges::all_of(works, [](const Awaited& awaited) { return bool{awaited.future}; });
     is_silent_ = !std::ranges::all_of(works, [](const Awaited& awaited) { return awaited.tells; });
   }
-  // Whether nobody has to ask for it to be reported.
+  // Whether it is reported without being asked.
   [[nodiscard]] bool calls_back() const { return calls_back_; }
   // Something else writes, or may write, into its memory before it is complete.
   void spoil() { spoilt_ = true; }
-  // Whether nothing tells when its memory is complete.
+  // Whether nothing reports that its memory is complete.
   [[nodiscard]] bool is_silent() const { return is_silent_; }
-  // An operator writes into its memory: of a silent one the first may be its own.
+  // An operator writes into its memory; for a silent one the first write may be its own.
   void note_write() {
     if (!is_silent_ || seen_writes_.fetch_add(1) > 0) spoil();
   }
@@ -115,7 +115,8 @@ class Collective {
     return std::ranges::any_of(storages_, [&](const void* storage) { return other.writes(storage); });
   }
 
-  // Reports it if it is complete, or is given up; true when it was reported, now or before. `patient`: waits for a thread that is at it.
+  // Reports it if it is complete, or is given up. True when it was reported, now or before. `patient`: waits for a thread that is
+  // reporting.
   bool report(const tensortap_torch_tracker& tracker, bool patient, bool give_up = false);
 
  private:
@@ -156,7 +157,7 @@ void forget(const Collective* collective) {
   running().count = running().collectives.size();
 }
 
-// What another collective that is not complete writes to is not this one's alone.
+// Memory that another unfinished collective writes to does not belong to this one alone.
 void remember(const std::shared_ptr<Collective>& collective, const tensortap_torch_tracker& tracker) {
   const std::lock_guard lock(running().mutex);
   for (const auto& one : running().collectives) {
@@ -188,7 +189,7 @@ void Collective::tell(const tensortap_torch_tracker& tracker, bool complete) {
 }
 
 bool Collective::report(const tensortap_torch_tracker& tracker, bool patient, bool give_up) {
-  // Tensors may belong to Python, whose lock another thread may hold that waits for ours: they go when it is free.
+  // Tensors may belong to Python, and a thread that holds Python's lock may wait for ours: they are freed after ours is released.
   std::vector<Written> tensors;
   std::vector<Awaited> done;
   {
@@ -256,7 +257,7 @@ void follow(const std::shared_ptr<Collective>& collective, const tensortap_torch
 
 void report_complete(std::span<tensortap_torch_tensor> tensors, bool may_write) {
   if (running().count.load(std::memory_order_acquire) == 0) return;
-  // A thread that does the work of collectives calls operators for it, which read and write what is in the making.
+  // A thread that does the work of collectives calls operators for it, which read and write unfinished values.
   const ThreadFrames* frames = thread_frames();
   if (frames == nullptr || !frames->starts_collectives) return;
   for (const auto& collective : all_running()) {
@@ -274,7 +275,7 @@ void report_complete(std::span<tensortap_torch_tensor> tensors, bool may_write) 
 void lose_sight_of_collectives() {
   if (running().count.load(std::memory_order_acquire) == 0) return;
   for (const auto& collective : all_running()) {
-    // One without a future would be held for as long as nobody asks.
+    // A collective without a future would be held until something asks it.
     if (!collective->report(*running().tracker, true, !collective->calls_back())) collective->spoil();
   }
 }

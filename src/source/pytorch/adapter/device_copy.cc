@@ -19,13 +19,13 @@ namespace {
 
 constexpr const char* kRecorded = "recorded into a graph of the device";
 constexpr const char* kNoCopy = "tensor on a device that gave no copy of it";
-constexpr const char* kNoTensor = "tensor on a device that is not there any more";
-// Memory of the device is taken for a gather only where the span of a tensor would be so much more than its elements.
+constexpr const char* kNoTensor = "tensor on a device that no longer exists";
+// A gather takes memory of the device, so it is used only where a tensor's span would be so much more than its elements.
 constexpr int64_t kMostSpan = 8;
 constexpr int64_t kSmallSpan = 1 << 20;
 constexpr int64_t kMostSpare = int64_t{64} << 20;
 
-// What we call is neither the program's nor seen by anybody, and takes no part in gradients.
+// Our calls are not the program's: no callback sees them, and they take no part in gradients.
 class Unseen {
  public:
   Unseen() : excluded_(keys()) {}
@@ -42,7 +42,7 @@ class Unseen {
   at::NoGradGuard no_grad_;
 };
 
-// The memory from the first element to the last, or the elements alone where most of that is not theirs.
+// The memory from the first element to the last, or only the elements if most of that memory is not theirs.
 at::Tensor flat(const at::Tensor& tensor, bool& packed) {
   int64_t last = 0;
   for (int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
@@ -50,7 +50,7 @@ at::Tensor flat(const at::Tensor& tensor, bool& packed) {
   return packed ? tensor.contiguous().view({-1}) : tensor.as_strided({last + 1}, {1}, tensor.storage_offset());
 }
 
-// Memory of the thread's own, the one that was given back last where it is large enough.
+// The thread's spare memory if it is large enough, otherwise new memory.
 at::Tensor host_memory(ThreadFrames& frames, int64_t bytes) {
   if (frames.spare.defined() && frames.spare.numel() >= bytes) return std::move(frames.spare);
   return at::empty({bytes}, at::TensorOptions(at::kByte).device(at::kCPU));

@@ -14,7 +14,7 @@ using IsCapturing = int (*)(void* stream, int* status);
 using ExchangeMode = int (*)(int* mode);
 using StreamOf = void* (*)(const c10::Stream*);
 
-// Of a library that the process has loaded: the program uses the device.
+// A function of a library that the process has already loaded, which means that the program uses the device.
 template <class Function>
 Function loaded(const char* library, const char* name) {
   void* const handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
@@ -32,13 +32,13 @@ Function of_driver(const char* cuda, const char* hip) {
   return nullptr;
 }
 
-// Releases before 2.11 say it of their own streams alone, which are nothing but a Stream.
+// Releases before 2.11 have it only for their own classes of streams, which contain nothing but a Stream.
 StreamOf stream_function() {
   const auto found = loaded<StreamOf>("libc10_cuda.so", "_ZNK3c104cuda10CUDAStream6streamEv");
   return found != nullptr ? found : loaded<StreamOf>("libc10_hip.so", "_ZNK3c103hip9HIPStream6streamEv");
 }
 
-// As the driver calls the stream. `found` is false where torch does not say.
+// The driver's handle of the stream. `found` is false where torch does not report it.
 template <class Device>
 void* handle_of(const Device& device, const c10::Stream& stream, bool& found) {
   found = true;
@@ -51,7 +51,7 @@ void* handle_of(const Device& device, const c10::Stream& stream, bool& found) {
   }
 }
 
-// Releases before 2.12 do not say it, and what later ones say of some devices is an exception.
+// Releases before 2.12 do not report it, and later ones throw an exception for some devices.
 template <class Device>
 bool torch_says_recorded(const Device& device, const c10::Stream& stream) {
   if constexpr (requires { device.isStreamCapturing(stream); }) {

@@ -1,4 +1,4 @@
-// Streams that are recorded into a graph of their device: whoever waits for one, or copies from it, breaks the recording.
+// Streams that are recorded into a graph of their device. Waiting for such a stream, or copying from it, breaks the recording.
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_GRAPH_RECORDING_H_
 #define TENSORTAP_SOURCE_PYTORCH_ADAPTER_GRAPH_RECORDING_H_
@@ -8,10 +8,10 @@
 
 namespace tensortap::torch_adapter {
 
-// Whether work on the stream is recorded instead of run. What a device cannot tell counts as no.
+// Whether work on the stream is recorded instead of run. False if the device cannot report it.
 bool is_recorded(const c10::impl::VirtualGuardImpl& device, const c10::Stream& stream);
 
-// As long as it lives, what the thread calls does not break what other threads record. Nothing on devices without such a mode.
+// While it lives, calls of this thread do not break recordings of other threads. Does nothing on devices without such a mode.
 class RecordingsOfOthers {
  public:
   explicit RecordingsOfOthers(c10::DeviceType type);

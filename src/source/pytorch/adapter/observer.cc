@@ -59,7 +59,7 @@ struct ReleasedTensors {
   }
 };
 
-// Whether the call returns before what it copies is there.
+// Whether the call returns before its copy is complete.
 bool leaves_copies(const OperatorFacts& facts, c10::ArrayRef<const c10::IValue> arguments) {
   if (facts.non_blocking < 0 || static_cast<size_t>(facts.non_blocking) >= arguments.size()) return false;
   const c10::IValue& value = arguments[static_cast<size_t>(facts.non_blocking)];
@@ -98,7 +98,7 @@ tensortap_torch_call call_of(const ThreadFrames& frames, const Frame& frame) {
   return call;
 }
 
-// An operator that raised has no results; for one that never has any, only the exception in flight shows it.
+// An operator that raised has no results; if an operator never has any, only the exception in flight shows it.
 int exceptions_now(const Frame& frame) { return frame.facts->returns > 0 ? 0 : std::uncaught_exceptions(); }
 
 void report_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& record, uint32_t level_flag) {
@@ -114,7 +114,7 @@ void report_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& 
   frame.is_reported = true;
 }
 
-// What may turn out to be a kernel when it ends.
+// Notes the begin of a call that may turn out to be a kernel when it ends.
 void note_begin(ThreadFrames& frames, Frame& frame, const at::RecordFunction& record) {
   frame.exceptions = exceptions_now(frame);
   gather_arguments(frames, frame, arguments_of(record, *frame.facts));
@@ -154,8 +154,8 @@ void begin_node(ThreadFrames& frames, const at::RecordFunction& record, const ch
   tracker->node_begin(&node);
 }
 
-// The autograd engine announces a node before it runs it, and sums gradients to the shape of an input after it ran: that is still the
-// node's work.
+// The autograd engine announces a node before it runs it. It sums gradients to the shape of an input afterwards, which is still the node's
+// work.
 const char* evaluated_node(const at::RecordFunction& record) {
   constexpr std::string_view kPrefix = "autograd::engine::evaluate_function: ";
   const char* name = record.name();
@@ -210,7 +210,7 @@ void gather_returns(ThreadFrames& frames, const Frame& frame, c10::ArrayRef<cons
   report_complete(frames.tensors, false);
 }
 
-// The arguments of a call that ended, as far as they are still there. The tensors are handed over, for the pointers to stay valid.
+// The arguments of a call that ended, as far as they still exist. Returns the tensors, which keep the pointers valid.
 std::vector<at::Tensor> gather_what_it_read(const ThreadFrames& frames, std::vector<tensortap_torch_tensor>& described,
                                             const Frame& frame) {
   const bool roles_known = !is_below_wrapped(frames);
@@ -227,7 +227,7 @@ std::vector<at::Tensor> gather_what_it_read(const ThreadFrames& frames, std::vec
   return alive;
 }
 
-// What tensortap_torch_show_arguments gets.
+// The argument of tensortap_torch_show_arguments.
 struct ShownArguments {
   ThreadFrames& frames;
   const Frame& frame;
@@ -276,8 +276,8 @@ void report_end(ThreadFrames& frames, Frame& frame, const at::RecordFunction& re
   end_with_returns(frames, frame, returns, call_of(frames, frame));
 }
 
-// A call that called nothing but views, allocations and copies is a kernel: only now is that known. Begin and end are reported at once,
-// what it read as far as it is still there.
+// A call that called only views, allocations and copies is a kernel, which is known only now. Begin and end are reported at once, with
+// those of its inputs that still exist.
 void report_kernel(ThreadFrames& frames, Frame& frame, const at::RecordFunction& record) {
   const c10::ArrayRef<const c10::IValue> returns = returns_of(record, *frame.facts);
   if (has_raised(frame, returns)) return;

@@ -13,7 +13,7 @@
 
 #define TENSORTAP_WEAK_PYTHON __attribute__((weak, visibility("default"))) extern
 
-// As python_api.h declares them, which cannot stand beside torch's name for a Python object.
+// As python_api.h declares them; that header conflicts with torch's name for a Python object.
 extern "C" {
 TENSORTAP_WEAK_PYTHON int Py_IsInitialized();
 TENSORTAP_WEAK_PYTHON int Py_IsFinalizing();
@@ -87,7 +87,7 @@ PyObject* python_object(const Slot& slot) {
   }
 }
 
-// "ADDRESS JSON": where the local part of a DTensor lies, and how the whole is placed. "" for any other tensor.
+// "ADDRESS JSON": the address of a DTensor's local part, and the placement of the whole. "" for any other tensor.
 std::string told_of(PyObject* function, const at::Tensor& tensor) {
   PyObject* const object = python_object(*tensor.unsafeGetTensorImpl()->pyobj_slot());
   if (object == nullptr) return "";

@@ -16,21 +16,21 @@ namespace tensortap::torch_adapter {
 
 struct OperatorFacts;
 
-// Keeps the arguments that are tensors of a Python class for the calls below, whose arguments are what these hold.
+// Keeps the arguments that are tensors of a Python class, for the calls below, whose arguments are the tensors inside these.
 void note_wrapped(Frame& frame, c10::ArrayRef<const c10::IValue> arguments);
 
-// Of a call that begins on this thread, below one of the same operator on DTensors: a JSON object, "in0" or "in0[3]" to how that argument
-// is placed, as the Python package tells it; "" when nothing is known. Takes the GIL. What was sent to another placement in between is not
-// among them.
+// The placements of the arguments of a call that begins on this thread, below one of the same operator on DTensors: a JSON object that maps
+// "in0" or "in0[3]" to the placement that the Python package reports; "" when nothing is known. Takes the GIL. Leaves out arguments that
+// were sent to another placement in between.
 std::string placements_of(const CallArguments& arguments);
 
-// The number by which autograd knows such a call, -1 when there is none: below DTensors it has no other.
+// The number by which autograd knows such a call, -1 when there is none. Below DTensors a call has no other number.
 int64_t outer_sequence_number(const OperatorFacts& facts);
 
 // Whether a call that begins or ends on this thread is below one on tensors of a Python class.
 bool is_below_wrapped(const ThreadFrames& frames);
 
-// Whether an argument of such a call is what a parameter holds: a leaf that requires a gradient.
+// Whether an argument of such a call is the tensor of a parameter: a leaf that requires a gradient.
 bool holds_parameter(const CallArguments& arguments, uint32_t slot);
 
 }  // namespace tensortap::torch_adapter

@@ -89,7 +89,7 @@ bool is_contiguous(const tensortap_torch_tensor& facts) {
   return true;
 }
 
-// The sizes of a tensor as they are told where they are not those of torch, kept until the thread's next call.
+// Reported sizes of a tensor that differ from torch's, kept until the thread's next call.
 std::vector<int64_t>* new_sizes(const int64_t* sizes, uint32_t rank) {
   ThreadFrames* frames = thread_frames();
   return frames == nullptr ? nullptr : &frames->made_sizes.emplace_back(sizes, sizes + rank);
@@ -108,7 +108,7 @@ void count_in_halves(tensortap_torch_tensor& facts) {
   facts.strides = nullptr;
 }
 
-// The parts of each element are a dimension of their own.
+// The parts of each element form a separate dimension.
 void count_parts(tensortap_torch_tensor& facts) {
   if (facts.dims == nullptr) return;
   std::vector<int64_t>* const dims = new_sizes(facts.dims, facts.rank);

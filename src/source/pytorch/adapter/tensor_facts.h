@@ -1,4 +1,4 @@
-// What a tensor is, without running any code of the program: subclasses may override even sizes().
+// Describes a tensor without running any code of the program: subclasses may override even sizes().
 
 #ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_TENSOR_FACTS_H_
 #define TENSORTAP_SOURCE_PYTORCH_ADAPTER_TENSOR_FACTS_H_
@@ -17,10 +17,10 @@ tensortap_torch_kind kind_of(const at::Tensor& tensor);
 
 // Describes a tensor; pointers borrow from it.
 tensortap_torch_tensor describe(const at::Tensor& tensor, uint32_t slot, int32_t element);
-// The flags that describe() does not set: of an argument of a call, for which no tensor of a Python class stands.
+// The flags that describe() does not set: for an argument of a call that no tensor of a Python class wraps.
 uint32_t role_of(const at::Tensor& tensor);
 
-// Calls visit(tensor, element) for each tensor of a value: itself, or those of a list, of a list of lists, or of a tuple.
+// Calls visit(tensor, element) for each tensor of a value: a tensor, a list, a list of lists, or a tuple.
 template <class Visit>
 void for_each_tensor(const c10::IValue& value, Visit&& visit) {
   if (value.isTensor()) {

@@ -17,7 +17,7 @@ namespace tensortap::torch_adapter {
 
 struct OperatorFacts;
 
-// An argument that is looked at again when the call ends.
+// An argument that is examined again when the call ends.
 template <class Reference>
 struct KeptArgument {
   Reference tensor;
@@ -36,13 +36,13 @@ struct Frame {
   bool is_reported = false;                         // the tracker was notified, whether it cares or not
   bool is_api = false;                              // a call of the program that is made of several operators
   bool calls_others = false;                        // something that computes was called underneath
-  bool is_node = false;                             // an autograd node, told to the tracker
+  bool is_node = false;                             // an autograd node, reported to the tracker
   size_t copies = 0;                                // of ThreadFrames, that were made before the call
-  const tensortap_device* leaves_copies = nullptr;  // it does not wait for what it copies from this device
+  const tensortap_device* leaves_copies = nullptr;  // it does not wait for its copies from this device
   std::vector<KeptArgument<at::Tensor>> written;    // that it does not return
   std::vector<KeptArgument<WeakTensor>> read;       // to be looked at when it ended; weak, so that nothing lives longer for us
   std::vector<KeptArgument<WeakTensor>> wrapped;    // arguments of a Python class, of a call that is looked through
-  std::vector<c10::IValue> works;                   // of a collective: what it waits for
+  std::vector<c10::IValue> works;                   // of a collective: the works that it waits for
 };
 
 // Calls begin and end strictly nested within a thread, so that a stack and a counter suffice.
@@ -66,7 +66,7 @@ struct ThreadFrames {
 // The next frame of the stack, cleared.
 Frame& push_frame(ThreadFrames& frames);
 
-// Of the calling thread; null while the thread ends.
+// The frames of the calling thread; null while the thread ends.
 ThreadFrames* thread_frames();
 
 }  // namespace tensortap::torch_adapter

@@ -144,7 +144,7 @@ Status check_all_words(Value dump) {
   return {};
 }
 
-// The checks of what keys make of each other, in AscendCL's order, and the values that need one.
+// Checks keys against each other, in AscendCL's order, and reads the values that need such a check.
 class Reader {
  public:
   Reader(Value dump, Settings& settings) : dump_(dump), settings_(settings) {}
@@ -153,7 +153,7 @@ class Reader {
     read_words();
     TENSORTAP_RETURN_IF_ERROR(check_scene());
     if (settings_.is_exception()) {
-      // Nobody looks at it, and the system reads a path up to a zero byte.
+      // The path is not used, and the system reads a path up to a zero byte.
       settings_.path = text_at(dump_, "dump_path");
       settings_.path.resize(std::min(settings_.path.find('\0'), settings_.path.size()));
       return {};
@@ -197,7 +197,7 @@ class Reader {
   Status read_path() {
     settings_.path = text_at(dump_, "dump_path");
     if (settings_.path.empty()) {
-      constexpr std::string_view kWhat = "is missing or empty; give a folder that is there";
+      constexpr std::string_view kWhat = "is missing or empty; give an existing folder";
       if (has(dump_, "dump_path")) return fault(member(dump_, "dump_path"), Fault::kItem, kWhat);
       return fault_without(dump_, "dump_path", Fault::kItem, kWhat);
     }

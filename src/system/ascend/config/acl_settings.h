@@ -1,5 +1,5 @@
-// A dump config as AscendCL understands it: every key of "dump", in the order in which it is checked, and what the keys make of each other.
-// What tensortap makes of it: dialect.h.
+// A dump config as AscendCL understands it: every key of "dump", in the order in which it is checked, and the effects of keys on each
+// other. dialect.h translates it for tensortap.
 
 #ifndef TENSORTAP_SYSTEM_ASCEND_CONFIG_ACL_SETTINGS_H_
 #define TENSORTAP_SYSTEM_ASCEND_CONFIG_ACL_SETTINGS_H_
@@ -26,8 +26,8 @@ enum class Scene : uint8_t { kNone, kLiteException, kBrief, kNorm, kDetail, kWat
 
 // The effective settings. Value type.
 struct Settings {
-  std::string path;  // "dump_path" as it stands there, "" = none
-  std::string out;   // the folder that it means; for an exception dump the one that the environment says
+  std::string path;  // "dump_path" as written in the config, "" = none
+  std::string out;   // the folder that it means; for an exception dump, the folder from the environment
   Mode mode = Mode::kOutput;
   DumpLevel level = DumpLevel::kDefault;
   bool single_ops = false;  // "dump_op_switch": "on"
@@ -44,9 +44,9 @@ struct Settings {
   [[nodiscard]] bool asks() const { return !items.empty() || single_ops || overflow || scene != Scene::kNone; }
 };
 
-// Reads a config. Errors: "name:line:column: key: what; how to mend it (EP0003, AscendCL error 100009)" for the first fault in AscendCL's
-// order, with its number as foreign code: that of aclmdlSetDump, or with `at_start` that of aclInit. Looks at the file system for
-// `dump_path` and at the environment for an exception dump.
+// Reads a config. Errors: "name:line:column: key: what; how to fix it (EP0003, AscendCL error 100009)" for the first fault in AscendCL's
+// order. Its number is the foreign code: that of aclmdlSetDump, or with `at_start` that of aclInit. Reads the file system for `dump_path`
+// and the environment for an exception dump.
 Result<Settings> read_settings(std::string_view text, std::string_view name, bool at_start);
 
 }  // namespace tensortap::ascend

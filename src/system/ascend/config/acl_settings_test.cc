@@ -52,7 +52,7 @@ TEST(AclSettings, WordsAreHeldAgainstTheirKeys) {
               HasSubstr("dump_stats[1]: \"max\" is not one of"));
 }
 
-// Of several faults the first one in AscendCL's order is told.
+// The first fault in AscendCL's order is reported.
 TEST(AclSettings, FaultsAreFoundInOrder) {
   const std::pair<std::string_view, std::string_view> steps[] = {
       {R"("dump_stats": [5])", "dump_stats[0]: must be a text"},

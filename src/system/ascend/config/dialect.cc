@@ -49,7 +49,7 @@ void set_payload(const Settings& settings, CaptureSpec& spec) {
   spec.layout_options["stats_columns"] = join(columns, ",");
 }
 
-// Only what the model and the data do is looked at when something special is looked for.
+// If the dump looks for something special, its default level is that of ops alone.
 void set_levels(const Settings& settings, CaptureSpec& spec) {
   const bool special = settings.overflow || settings.scene != Scene::kNone;
   spec.levels.clear();

@@ -1,4 +1,4 @@
-// docs/dialects/acl.md says what the code does.
+// docs/dialects/acl.md agrees with the code.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

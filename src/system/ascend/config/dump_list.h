@@ -43,11 +43,11 @@ struct DumpItem {
   [[nodiscard]] bool names_no_op() const { return (!layers || layers->empty()) && ranges.empty(); }
 };
 
-// What the other keys say about which items are allowed.
+// The rules of the other keys for the items.
 struct ItemRules {
   bool watcher = false;   // "dump_scene": "watcher"
   bool single = false;    // "dump_op_switch": "on"
-  bool op_level = false;  // "dump_level": "op", said so
+  bool op_level = false;  // "dump_level": "op", given explicitly
 };
 
 // The keys of an item, in the order in which their types are checked.

@@ -11,15 +11,15 @@ namespace tensortap::ascend {
 
 struct DumpPath {
   std::string folder;
-  std::string problem;  // what is wrong and how to mend it, "" = nothing
-  std::string note;     // what should be said all the same
+  std::string problem;  // the fault and how to fix it, "" = none
+  std::string note;     // for the user, even without a fault
 };
 
-// A `dump_path` that a dump needs: a folder that is there and may be read and written, or ADDRESS:PATH, whose path is taken below the
+// Checks a `dump_path` that a dump needs: an existing folder that may be read and written, or ADDRESS:PATH, whose path is taken below the
 // current folder.
 DumpPath check_dump_path(const std::string& path);
 
-// The exception dump that the environment asks for, whatever the config says.
+// The exception dump that the environment requests, whatever the config says.
 struct EnvironmentDump {
   std::string scene;  // "aic_err_norm_dump", ...
   std::string folder;
@@ -28,8 +28,8 @@ struct EnvironmentDump {
 };
 std::optional<EnvironmentDump> environment_dump();
 
-// The folder of an exception dump that the config asks for: ASCEND_DUMP_PATH, ASCEND_WORK_PATH, `dump_path`, the current folder; the
-// first that there is.
+// The folder of an exception dump that the config requests: the first that exists of ASCEND_DUMP_PATH, ASCEND_WORK_PATH, `dump_path` and
+// the current folder.
 std::string exception_folder(const std::string& dump_path);
 
 }  // namespace tensortap::ascend

@@ -13,7 +13,7 @@ namespace tensortap::ascend {
 using Value = const SpecValue&;
 
 inline bool has(Value object, std::string_view key) { return object.json().contains(std::string(key)); }
-// The member of that key, which is there.
+// The member of that key, which must exist.
 inline SpecValue member(Value object, std::string_view key) { return object.member(std::string(key)); }
 
 }  // namespace tensortap::ascend

@@ -14,7 +14,7 @@ using Kind = OpSelector::Kind;
 
 constexpr uint64_t kMostSlot = 65535;
 constexpr size_t kMostBlacklistNotes = 20;
-constexpr std::string_view kDataType = "Data";  // what AscendCL calls an input of the graph
+constexpr std::string_view kDataType = "Data";  // AscendCL's name of an input of the graph
 
 OpSelector selector(Kind kind, std::string text, const std::string& model, std::string origin) {
   OpSelector made;
@@ -26,7 +26,7 @@ OpSelector selector(Kind kind, std::string text, const std::string& model, std::
   return made;
 }
 
-// A name that is empty picks nothing, and no selector says so.
+// An empty name picks nothing and gets no selector.
 void add_names(const std::vector<Named>& names, const std::string& model, std::vector<OpSelector>& selectors) {
   for (const Named& name : names) {
     if (!name.text.empty()) selectors.push_back(selector(Kind::kName, name.text, model, name.origin));

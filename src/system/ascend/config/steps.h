@@ -12,7 +12,7 @@ namespace tensortap::ascend {
 
 struct Steps {
   StepSet steps = StepSet::all();
-  std::string problem;  // what is wrong and how to mend it, "" = nothing
+  std::string problem;  // the fault and how to fix it, "" = none
 };
 
 // Empty text is every step.

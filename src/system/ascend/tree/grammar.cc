@@ -21,17 +21,17 @@
 namespace tensortap::ascend {
 namespace {
 
-// TreeFolder::level is one more than the number of folders in which files of a dump may be below, 0 where no name tells of a dump.
+// TreeFolder::level is one more than the number of folder levels below in which files of a dump may be, 0 where no name shows a dump.
 constexpr size_t kTimeLevel = 6;
 constexpr size_t kExtraLevel = 3;
 constexpr size_t kRankLevel = 4;
 // TreeFolder::flags
 constexpr uint8_t kInModel = 1;
-constexpr uint8_t kHasStep = 2;  // its own name, or one above it, says the step
+constexpr uint8_t kHasStep = 2;  // its own name, or one above it, is the step
 constexpr uint8_t kInRank = 4;   // below a folder rank_R, or it
 constexpr std::string_view kExtraFolder = "extra-info";
 constexpr std::string_view kDebugFolder = "debug_files";
-// What lies in rank_R beside the nets.
+// The folders in rank_R beside the nets.
 constexpr std::array<std::string_view, 3> kRankCompanions = {".dump_metadata", "graphs", "execution_order"};
 
 // The last of the last `most` parts that `is` holds for; npos when there is none.
@@ -70,7 +70,7 @@ void read_rank(std::span<const std::string> parts, TreeFolder& folder) {
   const bool in_model = parts[1] != kDebugFolder;
   if (in_model) folder.flags |= kInModel;
   if (in_model) folder.model = parts[1];
-  // The graph of a program that has one needs no name of its own.
+  // The graph of a program that has only one needs no separate name.
   if (in_model && parts.size() > 2) folder.graph = parts[2];
   if (!folder.graph.empty() && folder.graph != "0") folder.model += concat("/", folder.graph);
   const size_t step = in_model ? 3 : 2;
@@ -78,7 +78,7 @@ void read_rank(std::span<const std::string> parts, TreeFolder& folder) {
   folder.flags |= kHasStep;
 }
 
-// What the real names of a folder and those above it tell; without a TIME and data-dump what the folder is called, where it is a number.
+// Reads the real names of a folder and those above it. Without a TIME and data-dump, only the folder's own name counts, if it is a number.
 TreeFolder place(const std::string& path) {
   TreeFolder folder;
   const std::vector<std::string> parts = real_parts(path);
@@ -109,7 +109,7 @@ TreeFolder place(const std::string& path) {
 
 std::vector<TreePlace> places(const std::string& path) { return {{place(path)}}; }
 
-// Frameworks that ask for each step anew have it above the time: STEP/TIME/DEVICE. What is above the folder that was opened tells nothing.
+// Frameworks that request each step separately put it above the time: STEP/TIME/DEVICE. Folders above the one that was opened do not count.
 bool is_step_above(std::string_view name) {
   constexpr size_t kMostDigits = 9;
   return is_whole_number(name) && name.size() <= kMostDigits;
@@ -174,7 +174,7 @@ void tell(const TreeTrouble& trouble, TreeProblems& problems) {
   if (what == What::kMapping) {
     problems.add(Skipped::kMapping, concat(path, ": ", text));
   } else if (what == What::kUnmapped) {
-    problems.add(Skipped::kMapping, concat(path, ": no line of mapping.csv says what this file was called"));
+    problems.add(Skipped::kMapping, concat(path, ": mapping.csv does not list the original name of this file"));
   } else if (what == What::kAllForeign) {
     problems.add(Skipped::kForeign, concat(count, count == 1 ? " file has a name" : " files have names", " that no dump gives and ",
                                            count == 1 ? "is" : "are", " left out: ", path));
@@ -195,7 +195,7 @@ bool is_in_model(const TreeFolder& folder) { return (folder.flags & kInModel) !=
 
 Result<Tree> find_files(const std::string& folder, TreeProblems& problems) {
   auto tree = walk_tree(kGrammar, folder, problems);
-  // Those that nobody explains come last.
+  // Files without a known name come last.
   const auto key = [](const TreeFile& file) {
     const bool unexplained = file.name == file.stored && is_hashed_name(file.stored);
     return std::tuple(file.folder, unexplained, unexplained ? file.stored.size() : 0, file.stored);

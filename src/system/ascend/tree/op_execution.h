@@ -1,4 +1,4 @@
-// What one execution of one op read and wrote, gathered from its records until its file is written.
+// The inputs and outputs of one execution of one op, gathered from its records until its file is written.
 
 #ifndef TENSORTAP_SYSTEM_ASCEND_TREE_OP_EXECUTION_H_
 #define TENSORTAP_SYSTEM_ASCEND_TREE_OP_EXECUTION_H_
@@ -30,7 +30,7 @@ struct Op {
   bool known = false;
   bool single = false;
   bool pseudo = false;
-  bool without_file = false;  // it is there to be read by others: an operand of an op that is called by itself, a weight
+  bool without_file = false;  // exists only for its readers: an operand of an op that is called by itself, a weight
   bool wants_inputs = false;
   bool wants_outputs = false;
 };
@@ -78,8 +78,8 @@ struct DescriptionRules {
   bool images = false;  // tensors of four and five dimensions are images
 };
 
-// The description of an execution for its file, with the parts that the payloads are. A slot is where its number says: what was not kept
-// before it is an undefined tensor without bytes. Borrows from the execution.
+// Describes an execution for its file, with the payloads as parts. A slot has the position of its number: a slot before it that was not
+// kept is an undefined tensor without bytes. Borrows from the execution.
 void describe_execution(const Op& op, const Execution& execution, DescriptionRules rules, DumpDataFile& file, std::vector<FilePart>& parts);
 
 }  // namespace tensortap::ascend

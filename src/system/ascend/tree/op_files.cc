@@ -12,7 +12,7 @@
 namespace tensortap::ascend {
 namespace {
 
-constexpr int kMostTimes = 1000;  // that are tried for a name of its own
+constexpr int kMostTimes = 1000;  // that are tried for a unique name
 constexpr int32_t kByteType = 4;  // number of uint8
 
 bool is_nonfinite(const Piece& piece) {
@@ -56,8 +56,8 @@ Status OpFiles::write_file(NamedFolder& folder, const std::string& name, std::sp
   return status;
 }
 
-// The file's time stands in its name and in its message. Where the name is taken, by another process or within one millisecond, a later
-// time is taken.
+// The file's name and its message contain its time. If the name is taken, by another process or within one millisecond, a later time is
+// used.
 Status OpFiles::write_tensors(const Op& op, Execution& execution, NamedFolder& folder, std::string& stored, std::string& name) {
   DumpDataFile file;
   std::vector<FilePart> parts(1);
@@ -92,7 +92,7 @@ Status OpFiles::write_statistics(const Execution& execution, NamedFolder& folder
   return write_file(folder, name + std::string(kStatisticSuffix), std::span(&part, 1), stored);
 }
 
-// The block of an op that made what is not finite, as a file of its own.
+// Writes the block of an op that made NaN or Inf, as a separate file.
 Status OpFiles::write_overflow(const Op& op, const Execution& execution, uint64_t task, NamedFolder& folder) {
   if (execution.outputs.empty() || std::ranges::none_of(execution.outputs, is_nonfinite)) return {};
   DumpDataFile file;

@@ -1,4 +1,4 @@
-// The files that executions of ops become: one of tensors, one of statistics, one of an overflow, in the folder of their step.
+// Writes the files of an op's execution: one of tensors, one of statistics, one of an overflow, in the folder of their step.
 
 #ifndef TENSORTAP_SYSTEM_ASCEND_TREE_OP_FILES_H_
 #define TENSORTAP_SYSTEM_ASCEND_TREE_OP_FILES_H_
@@ -22,7 +22,7 @@ namespace tensortap::ascend {
 // Thread-compatible; bytes_written() may be asked from any thread. `options` has to outlive it.
 class OpFiles {
  public:
-  // Where the last payload of the tensors' file stands that was written last; an empty path: nowhere.
+  // The place of the last payload in the tensors' file that was written last; an empty path = none.
   struct LastPayload {
     std::string path;
     uint64_t offset = 0;
@@ -31,7 +31,7 @@ class OpFiles {
   OpFiles(const Options& options, StatisticTable table) : options_(options), table_(std::move(table)), room_(options.max_bytes) {}
 
   // Writes the files of one execution, none for an op without a file. `overflow_task` is the number in the name of an overflow's file.
-  // Errors: those of the file system, and what DumpRoom::is_no_room() knows; a file is there as a whole or not at all.
+  // Errors: those of the file system and those that DumpRoom::is_no_room() knows. A file exists as a whole or not at all.
   Status write(const Op& op, Execution& execution, uint64_t overflow_task);
 
   // From now on tensors of four and five dimensions are described as images.
@@ -40,7 +40,7 @@ class OpFiles {
   [[nodiscard]] const LastPayload& last() const { return last_; }
   void forget_last() { last_.path.clear(); }
 
-  // Folders of steps that are over are opened again should something be late.
+  // Folders of steps that are over are opened again if a late record needs them.
   void end_step() {
     if (folders_.size() > kMostFolders) folders_.clear();
   }

@@ -51,14 +51,14 @@ Result<bool> read_flag(const CaptureSpec& spec, const std::string& name) {
 }  // namespace
 
 const LayoutOption kLayoutOptions[7] = {
-    {"scene", "model, overflow, exception or watcher", "", "What the folders and files are named for; without it, what \"trigger\" says.",
+    {"scene", "model, overflow, exception or watcher", "", "The scene that names the folders and files; without it, \"trigger\" decides.",
      [](std::string_view value) { return check_option_word(value, kTreeScenes); }},
     {"portable_names", "true or false", "false", "Names of files have letters, digits, _ and - only, as the vendor's tools want.",
      check_flag},
     {"stats_columns", "names of columns, such as Max,L2norm", "Max,Min,Avg,Nan,Negative Inf,Positive Inf",
      "The statistics of each row, separated by commas.",
      [](std::string_view value) { return StatisticTable::create(std::string(value)).status(); }},
-    {"weights", "files or none", "files", "Whether weights get files of their own; the real system writes none.",
+    {"weights", "files or none", "files", "Whether weights get separate files; the real system writes none.",
      [](std::string_view value) { return check_option_word(value, kWeights); }},
     {"tree_form", "acl, ge, step, ops or rank", "acl", "Which folders there are: those of AscendCL, or of a MindSpore release.",
      [](std::string_view value) { return parse_tree_form(value, kForms).status(); }},

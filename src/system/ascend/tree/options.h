@@ -1,4 +1,4 @@
-// What a dump in a tree of AscendCL is to be, made of what the session is told.
+// Options of a dump in a tree of AscendCL, made from DumpInfo and CaptureSpec.
 
 #ifndef TENSORTAP_SYSTEM_ASCEND_TREE_OPTIONS_H_
 #define TENSORTAP_SYSTEM_ASCEND_TREE_OPTIONS_H_
@@ -21,12 +21,12 @@ struct Options {
   std::shared_ptr<const Folder> root;
   AsynchronousTree tree;
   AclRequest request;
-  ManifestPlace manifest;  // of the file with what was captured
+  ManifestPlace manifest;  // of the file that lists what was captured
   uint32_t model_number = 0;
   TreeScene scene = TreeScene::kModel;
   bool tensors = true;
   bool statistics = false;
-  bool weights = true;  // whether a weight has a file of its own: the real system writes none
+  bool weights = true;  // whether a weight has a separate file: the real system writes none
   bool brief_exceptions = false;
   bool portable_names = false;     // files and folders have names that the vendor's tools take
   bool scoped_names = false;       // ops have the names that MindSpore gives them
@@ -35,10 +35,10 @@ struct Options {
   uint64_t max_bytes = 0;  // of the dump, 0 = no limit
   uint64_t time_us = 0;    // from which files are dated, 0 = they come into being now
   Access access = Access::kPrivate;
-  std::string failure;  // what files of failed ops say of it
+  std::string failure;  // the failure, for the files of failed ops
 };
 
-// What this layout reads of CaptureSpec::layout_options.
+// The keys of CaptureSpec::layout_options that this layout reads.
 extern const LayoutOption kLayoutOptions[7];
 
 // Errors: kInvalidArgument for a spec that keeps neither tensors nor statistics, and for options that do not exist.

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kCrashAdvice = "; `tensortap repair` of this folder makes files in extra-info/data-dump of them";
 
-// Of several dumps below one folder only what they noted of watched tensors is joined.
+// Joins the manifests of several dumps below one folder: only their notes of watched tensors.
 std::string join_manifests(const std::vector<std::string>& paths) {
   Json joined = Json::array();
   for (const std::string& path : paths) {

@@ -1,4 +1,4 @@
-// Reads the trees that AscendCL's dump leaves, ours and the real ones. docs/layouts/ge.md is the authority.
+// Reads the trees of AscendCL's dumps, ours and the real ones. docs/layouts/ge.md is the authority.
 
 #ifndef TENSORTAP_SYSTEM_ASCEND_TREE_READER_H_
 #define TENSORTAP_SYSTEM_ASCEND_TREE_READER_H_
@@ -13,9 +13,9 @@ namespace tensortap::ascend {
 
 // Functions of the layout's row.
 //
-// A tree may be given at any level: the folder that holds those named by a time, one of these, a device's, a model's, a step's.
+// A tree may be opened at any level: the folder that contains those named by a time, one of these, a device's, a model's, a step's.
 Confidence recognise_tree(const std::string& folder);
-// Errors: kNotFound when nothing of a dump is there. Everything else that is wrong stands in problems().
+// Errors: kNotFound when the folder contains nothing of a dump. problems() has all other faults.
 Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder);
 
 }  // namespace tensortap::ascend

@@ -72,7 +72,7 @@ class Repair {
     return {};
   }
 
-  // What is there now is counted by reading it; `rescued` tensors are not yet there in a dry run.
+  // Counts the current contents by reading them; in a dry run `rescued` tensors are not in the files yet.
   RepairReport report(const DumpIndex* dump) {
     RepairReport report = std::move(report_);
     for (size_t row = 0; dump != nullptr && row < dump->rows().size(); ++row) {
@@ -89,7 +89,7 @@ class Repair {
   }
 
  private:
-  // A file with a number for its name, and what it says of itself.
+  // A file with a number for its name, and the facts that it contains about itself.
   struct Unexplained {
     const TreeFile* file;
     std::string op_name;
@@ -102,7 +102,7 @@ class Repair {
 
   void act(std::string sentence) { report_.actions.push_back(std::move(sentence)); }
 
-  // Nothing is mended of a tree of which a part is reached through a link, or has another name.
+  // Repairs nothing of a tree if a part of it is reached through a link, or has another name.
   Status refuse_links() const {
     for (const TreeFolder& folder : tree_.folders) TENSORTAP_RETURN_IF_ERROR(root_.below(folder.relative).status());
     for (const TreeFile& file : tree_.files) TENSORTAP_RETURN_IF_ERROR(open_part(folder_of(file), file.stored).status());
@@ -123,7 +123,7 @@ class Repair {
         TENSORTAP_ASSIGN_OR_RETURN(const Folder inside, folder.below(name));
         TENSORTAP_RETURN_IF_ERROR(remove_temporaries(inside, inside_relative, depth - 1));
       } else if (name.starts_with(kTemporaryPrefix)) {
-        // Of a process that lives it may be whole in a moment.
+        // If its process is alive, the file may be whole in a moment.
         if (living_writer(name) != 0) continue;
         act(concat(inside_relative, ": removed, the beginning of a file that its process did not live to finish"));
         if (!dry_run_) TENSORTAP_RETURN_IF_ERROR(folder.remove(name));
@@ -167,7 +167,7 @@ class Repair {
       learn_name(file, *whole);
       return {};
     }
-    // As if it went on for ever; a beginning of fewer bytes than it must have tells nothing.
+    // Parsed as if it had no end; a beginning that is shorter than any head shows nothing.
     Result<DumpDataFile> cut = bytes.size() < kLeastHead ? corrupt("too short") : parse_dump_data(bytes, kEndless);
     const bool readable = cut.ok() && cut->framing == DumpDataFraming::kHeader;
     if (!readable) {
@@ -177,7 +177,7 @@ class Repair {
     return keep_whole_tensors(file, *cut, bytes);
   }
 
-  // What is cut becomes what a slot that was not kept is, so that the numbers of the others stay.
+  // A cut tensor becomes like a slot that was not kept, so that the numbers of the others stay.
   Status keep_whole_tensors(const TreeFile& file, DumpDataFile& content, std::span<const std::byte> bytes) {
     std::vector<std::span<const std::byte>> payloads;
     uint64_t kept = 0;
@@ -228,7 +228,7 @@ class Repair {
     return writer->replace(name, content);
   }
 
-  // The text of mapping.csv; "" when it is not there.
+  // The text of mapping.csv; "" when the file is missing.
   Result<std::string> mapping_of(const TreeFolder& folder) const {
     const std::string path = join_path(folder.path, kMappingFile);
     if (!path_exists(path)) return std::string();
@@ -243,7 +243,7 @@ class Repair {
     std::string kept = text.substr(0, end == std::string::npos ? 0 : end + 1);
     const std::vector<MappingLine> lines = mapping_lines(std::string_view(text).substr(kept.size()));
     const MappingLine cut = lines.empty() ? MappingLine() : lines[0];
-    // The number is that of the whole path, where the tree still stands in its place.
+    // The number is that of the whole path, if the tree was not moved.
     const bool whole = !cut.name.empty() && cut.stored == hashed_name(join_path(folder.path, cut.name));
     if (whole) kept += concat(cut.line, "\n");
     act(concat(relative_to_tree(folder, kMappingFile), whole ? ": its last line got its end" : ": its last line was cut and is dropped"));
@@ -251,7 +251,7 @@ class Repair {
     return dry_run_ ? Status() : replace(folder, std::string(kMappingFile), kept);
   }
 
-  // What files of this op are called up to the time, and which files nobody explains.
+  // Notes the name of this op's files up to the time, and the files without a known name.
   void learn_name(const TreeFile& file, const DumpDataFile& content) {
     const auto name = parse_file_name(file.name);
     const bool cut = std::ranges::find(cut_lines_, path_of(file)) != cut_lines_.end();

@@ -105,7 +105,7 @@ class GeRepairTest : public testing::Test {
     return {dump->problems().begin(), dump->problems().end()};
   }
 
-  // What a dry run says, then what the real one does; a third finds nothing.
+  // The report of a repair, which a dry run foretells; a third run finds nothing.
   RepairReport repair() {
     const auto dry = repair_tree(folder_.path(), true);
     EXPECT_TRUE(dry.ok()) << dry.status().message();
@@ -205,11 +205,11 @@ TEST_F(GeRepairTest, ACutLineOfTheMappingIsMadeAgain) {
   const std::string mapping = join_path(step_, kMappingFile);
   const std::string text = *read_file(mapping, 1 << 20);
   const Values whole = values();
-  // Without its line end, the number still tells that the line is whole.
+  // Without its line end, the number still shows that the line is whole.
   std::filesystem::resize_file(mapping, text.size() - 1);
   EXPECT_THAT(repair().actions, ElementsAre(HasSubstr("got its end")));
   EXPECT_EQ(*read_file(mapping, 1 << 20), text);
-  // With less of it the other step tells what the op is called, and the file its time.
+  // With less of it, the other step shows the name of the op, and the file its time.
   std::filesystem::resize_file(mapping, text.size() - 9);
   EXPECT_THAT(repair().actions, ElementsAre(HasSubstr("was cut"), HasSubstr("mapping.csv says again")));
   EXPECT_EQ(*read_file(mapping, 1 << 20), text);

@@ -30,7 +30,7 @@ constexpr size_t kFirstBytes = 4096;
 constexpr uint64_t kLargestTable = uint64_t{64} << 20;
 constexpr size_t kLongestMessage = 300;
 
-// One execution of an op, as its files tell.
+// One execution of an op, as its files describe it.
 struct OpRun {
   uint32_t file = 0;  // in the tree
   FileName name;      // views into the tree
@@ -50,12 +50,12 @@ Result<DumpDataFile> read_head(const std::string& path) {
   const std::span<const std::byte> there = head;
   TENSORTAP_ASSIGN_OR_RETURN(const uint64_t needed, dump_data_head_bytes(first_of(there, 16), size));
   if (needed <= head.size()) return parse_dump_data(first_of(there, needed), size);
-  // A map takes no memory, however large the file says that its message is.
+  // A map takes no memory, however large the message is by the file's own account.
   TENSORTAP_ASSIGN_OR_RETURN(const MappedFile map, MappedFile::open(path));
   return parse_dump_data(map.bytes(), map.bytes().size());
 }
 
-// Of what the system had to say about a failure: tables of arguments and registers may follow.
+// The first line of the system's message about a failure: tables of arguments and registers may follow.
 std::string first_line(const std::string& message) { return message.substr(0, std::min(message.find('\n'), kLongestMessage)); }
 
 class RowsReader {
@@ -74,7 +74,7 @@ class RowsReader {
   }
 
  private:
-  // Dumps in the order in which they were asked for, in each the steps, in each the time. Of failed ops only some files contain it, and all
+  // Dumps in the order in which they were requested, then by step, then by time. For failed ops only some files contain the time, and all
   // have their date in the name.
   std::tuple<std::string_view, int64_t, uint64_t> key_of(const OpRun& run) const {
     const TreeFolder& folder = folder_of(run.file);
@@ -84,7 +84,7 @@ class RowsReader {
   std::string path_of(uint32_t file) const { return join_path(folder_of(file).path, tree_.files[file].stored); }
   std::string shown(uint32_t file) const { return relative_to_tree(folder_of(file), tree_.files[file].stored); }
 
-  // The execution that a file tells of: tensors and statistics of one lie in two files.
+  // The execution that a file belongs to: its tensors and its statistics lie in two files.
   OpRun& run_of(uint32_t file, const FileName& name, std::string_view stem) {
     const auto [found, is_new] = by_stem_.try_emplace({tree_.files[file].folder, stem}, runs_.size());
     if (!is_new) return runs_[found->second];
@@ -101,7 +101,7 @@ class RowsReader {
     std::string_view stem = file.name;
     std::optional<FileName> name = parse_file_name(file.name);
     if (!name) {
-      // A number that nobody explains.
+      // A number without a known name.
       name.emplace();
       name->type = "Unknown";
       name->name = file.stored;
@@ -135,7 +135,7 @@ class RowsReader {
     if (!lines.empty()) run_of(i, name, stem).statistics = std::move(lines);
   }
 
-  // Which ops of its folder a file of an overflow tells of.
+  // Reads from an overflow file which ops of its folder it reports.
   void read_overflow(const OpRun& run) {
     if (run.name.type != kOverflowType || run.content.outputs.empty()) return;
     const DumpDataTensor& block = run.content.outputs[0];
@@ -183,7 +183,7 @@ class RowsReader {
     rows_.add(row, tree_.files[run.file].folder, run.file);
   }
 
-  // Which execution of its op in its step this is. One may be told by two files: what it read, and what it wrote.
+  // Which execution of its op in its step this is. Two files may report one: its inputs and its outputs.
   uint32_t call_of(const OpRun& run, OpId op) {
     const TreeFolder& folder = folder_of(run.file);
     auto& [call, inputs, outputs, begun] = executions_[{op, folder.step, folder.rank}];

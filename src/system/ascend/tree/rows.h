@@ -7,7 +7,7 @@
 
 namespace tensortap::ascend {
 
-// Opens every file once. What cannot be read is skipped and reported.
+// Opens every file once. Skips and reports everything that cannot be read.
 TreeRows read_rows(const Tree& tree, TreeProblems& problems);
 
 }  // namespace tensortap::ascend

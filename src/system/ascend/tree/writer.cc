@@ -20,18 +20,18 @@
 namespace tensortap::ascend {
 namespace {
 
-// Whether the tree has a place for such a record at all.
+// Whether the tree can store such a record at all.
 Status check_place(const RecordRow& row) {
   const auto kind = static_cast<SlotKind>(row.slot_kind);
   if (kind != SlotKind::kInput && kind != SlotKind::kOutput) {
-    return unsupported("AscendCL's tree has no place for slots other than inputs and outputs");
+    return unsupported("AscendCL's tree can store inputs and outputs only");
   }
   const auto dtype = static_cast<DType>(row.dtype);
   if (!dump_data_holds(dtype)) return unsupported(concat("AscendCL's files have no element type ", dtype_name(dtype)));
   return {};
 }
 
-// The op after which this one stands for a look, "" = it stands for itself.
+// The op after which this one represents a look at a tensor; "" = this is an ordinary op.
 std::string watcher_of(const OpInfo& op) {
   return op.attributes.find(kWatcherOp) == std::string::npos ? std::string() : attribute_text(op, kWatcherOp);
 }
@@ -114,7 +114,7 @@ Status Writer::add_op(OpId id, const OpInfo& info) {
   if (op.original.empty() && op.full_name != info.name) op.original = info.name;
   op.outputs = op.pseudo ? 1U : static_cast<uint32_t>(info.outputs.size());
   if (!op.pseudo) op.task = next_task_++;
-  // What was seen after an op ran stands where that op does.
+  // A look at a tensor after an op ran has that op's place in the order.
   if (const auto watcher = tasks_.find(watcher_of(info)); watcher != tasks_.end()) op.task = watcher->second;
   tasks_.try_emplace(info.name, op.task);
   inputs_.add_op(id, info);
@@ -122,7 +122,7 @@ Status Writer::add_op(OpId id, const OpInfo& info) {
   return {};
 }
 
-// Names that differ only in what is replaced get a number: a table of statistics has nothing else to tell its op by.
+// Names that differ only in replaced characters get a number: a table of statistics identifies its op by nothing else.
 std::string Writer::own_portable_name(const std::string& name) {
   const std::string portable = portable_name(name);
   std::string own = portable;
@@ -150,7 +150,7 @@ void Writer::op_decided(OpId id, const OpDecision& decision) {
 
 bool Writer::is_complete(const Execution& execution) const {
   const Op& op = ops_[execution.op];
-  // How many there are is not known of every source, nor of a list: those end with the next op of their thread.
+  // The number of outputs is unknown for some sources, and for lists: those executions end with the next op of their thread.
   const bool counted = op.outputs > 0 && std::ranges::all_of(execution.outputs, [](const Piece& piece) { return piece.row.element < 0; });
   return !execution.failed && op.wants_outputs && counted && execution.outputs.size() >= op.outputs;
 }
@@ -162,7 +162,7 @@ Status Writer::finish_lane(const Lane& lane) {
   lanes_.erase(found);
   if (execution.empty()) return {};
   Status status;
-  // The real system dumps what such an op reads before it runs, and what it made afterwards.
+  // The real system dumps the inputs of such an op before it runs, and its outputs afterwards.
   if (options_.scene != TreeScene::kOverflow && execution.changes_inputs()) {
     Execution before = execution;
     before.outputs.clear();
@@ -206,7 +206,7 @@ Status Writer::keep_data(Piece& piece) {
   return {};
 }
 
-// Inputs whose values their producers told, of this op and of those that were passed over.
+// Adds inputs whose values their producers reported, of this op and of those that were passed over.
 void Writer::add_inputs_before(const RecordRow& row, const Lane& lane) {
   inputs_.before(row, [&](const Rows::Input& input) {
     RecordRow of_reader = row;
@@ -218,11 +218,11 @@ void Writer::add_inputs_before(const RecordRow& row, const Lane& lane) {
   });
 }
 
-// Adds a piece to its op's execution, and writes that when it is whole. `payload` gets what later readers take: a large output that ends
-// its file stands there, everything else is kept.
+// Adds a piece to its op's execution, and writes the execution when it is whole. `payload` gets the bytes for later readers: a large output
+// that ends its file is read from there, everything else is kept.
 Status Writer::add_own(Piece piece, bool is_input, const RecordRow& row, bool read_later, Payload& payload) {
   const Lane lane{row.run, row.thread};
-  // What is told a second time, after the op changed it, goes into a file of its own.
+  // A slot that is reported again, after the op changed it, goes into a separate file.
   Execution* execution = &execution_for(row.op, row, lane);
   if (execution->has(is_input, row.file_slot())) {
     noted_.note(finish_lane(lane));
@@ -246,7 +246,7 @@ Status Writer::add_own(Piece piece, bool is_input, const RecordRow& row, bool re
   if (!complete) return {};
   files_.forget_last();
   if (Status status = finish_lane(lane); !status.ok()) {
-    // This record's failure is told by itself.
+    // This record's failure is reported by itself.
     --lost_;
     return status;
   }
@@ -261,7 +261,7 @@ Status Writer::add_piece(RecordRow& row, const TensorView* data) {
   const bool is_input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput);
   const bool read_later = !is_input && inputs_.first_reader(row.op, row.slot_index).op != kNoOp;
   // A value that others read as a whole has one place only.
-  if (row.element >= 0 && read_later) return unsupported("AscendCL's tree has no place for sequences");
+  if (row.element >= 0 && read_later) return unsupported("AscendCL's tree cannot store sequences");
   const bool own = (row.flags & kRecordForReaders) == 0 && (is_input || op.wants_outputs || !read_later);
   Piece piece{row.file_slot(), row, options_.tensors && data != nullptr ? data->data : nullptr, nullptr};
   std::unique_ptr<std::byte[]> reordered;
@@ -286,12 +286,12 @@ Status Writer::add_piece(RecordRow& row, const TensorView* data) {
 
 Status Writer::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) {
   const std::lock_guard lock(mutex_);
-  if (find(row.op) == nullptr) return unsupported("a record of an op that nobody added");
+  if (find(row.op) == nullptr) return unsupported("a record of an unknown op");
   TENSORTAP_RETURN_IF_ERROR(check_place(row));
-  // Memory that nobody wrote to has no values to keep.
+  // Unwritten memory has no values to keep.
   if ((row.flags & kRecordUnwritten) != 0) return {};
   if (!is_load(row)) add_inputs_before(row, {row.run, row.thread});
-  // What went wrong with files of other ops is told at the end of the step.
+  // Errors with files of other ops are reported at the end of the step.
   return add_piece(row, data);
 }
 

@@ -163,7 +163,7 @@ TEST_F(AscendTreeWriter, PortableNamesAreTakenByTheVendorsTools) {
     ASSERT_TRUE(add(row, {1, 2}).ok());
   }
   ASSERT_TRUE(writer_->finish("{}").ok());
-  // What msaccucmp takes: the path's characters and the file's name.
+  // The forms that msaccucmp accepts: the path's characters and the file's name.
   const std::regex path_form("[A-Za-z0-9_./:()=-]+");
   const std::regex name_form(R"(^[A-Za-z0-9_-]+\.([A-Za-z0-9_-]+)\.[0-9]+(\.[0-9]+)?\.[0-9]{1,255}$)");
   std::map<std::string, std::string> op_of;
@@ -502,7 +502,7 @@ TEST_F(AscendTreeWriter, WhatWasSeenAfterAnOpHasItsTaskAndStream) {
   EXPECT_EQ(content_of(only_file("Conv.b_To_c.")).file.op_name, "b_To_c");
 }
 
-// Of a program that is over, as its crash tells it.
+// A dump that is made after a crash contains its time and its reason.
 TEST_F(AscendTreeWriter, ADumpThatIsMadeLaterTellsWhenAndWhy) {
   info_.time_us = 1'700'000'000'123'000;
   info_.failure = "the program got SIGSEGV";
@@ -579,8 +579,8 @@ TEST_F(AscendTreeWriter, WhatHasNoPlaceIsUnsupported) {
   EXPECT_THAT(create_tree(info_, spec_).status().message(), HasSubstr("\"Mean\""));
 }
 
-// A file has no lists: their elements stand one by one, and what comes after them moves up. Where nobody said how many outputs there are,
-// the next op ends the file.
+// A file has no lists: their elements are stored one by one, and the slots after them move up. If the number of outputs is unknown, the
+// next op ends the file.
 TEST_F(AscendTreeWriter, ElementsOfListsAreTensorsOfTheirOwn) {
   create();
   OpInfo cat = ge_op("a", "Cat");

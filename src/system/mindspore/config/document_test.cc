@@ -1,4 +1,4 @@
-// docs/dialects/mindspore.md says what the code does.
+// docs/dialects/mindspore.md agrees with the code.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

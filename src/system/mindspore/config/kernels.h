@@ -13,7 +13,7 @@
 
 namespace tensortap::mindspore {
 
-// What an entry of the list may be, and how it is read.
+// Which entries the list may have, and how they are read.
 struct KernelRules {
   bool types = true;
   bool regexes = true;
@@ -24,11 +24,11 @@ struct Kernels {
   std::vector<std::string> notes;
 };
 
-// `list` is an array. Each entry is what its JSON text without double quotes and spaces says; entries that are empty then are left out.
-// Errors: kInvalidArgument with the place of a regular expression that is wrong.
+// `list` is an array. The text of an entry is its JSON text without double quotes and spaces; entries that are then empty are left out.
+// Errors: kInvalidArgument with the place of a wrong regular expression.
 Result<Kernels> parse_kernels(const SpecValue& list, const KernelRules& rules);
 
-// The entry for the op of exactly this name. MindSpore takes a bare word for a type, so it is a name-regex(...).
+// The entry for the op of exactly this name. MindSpore reads a bare word as a type, so the entry is a name-regex(...).
 std::string kernel_of_name(std::string_view name);
 
 }  // namespace tensortap::mindspore

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using Kind = OpSelector::Kind;
 
-// Reads a list that stands in a text of its own; keeps what the positions point into.
+// Reads a list from a separate text; keeps the text that the positions point into.
 struct List {
   explicit List(std::string list_text) : text(std::move(list_text)), json(*parse_json(text, "c.json")), value(json, text, "c.json") {}
   std::string text;

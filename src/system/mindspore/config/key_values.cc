@@ -20,10 +20,10 @@ constexpr std::array<std::string_view, 3> kSavedData = {"tensor", "statistic", "
 constexpr std::array<std::string_view, 2> kPlaces = {"host", "device"};
 constexpr std::array<std::string_view, 2> kPrecisions = {"high", "low"};
 constexpr std::array<std::string_view, 2> kFileFormats = {"npy", "bin"};
-// Of a path; without the first one, of a name.
+// The characters of a path; without the first one, of a name.
 constexpr std::string_view kNameCharacters = "/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 
-// Takes the path, or where there is none the one that the environment gives. Returns what is wrong, "" when nothing is.
+// Takes the path or, without one, that of the environment. Returns the fault, "" = none.
 std::string choose_path(std::string path, Reading& reading) {
   std::string_view origin;
   if (path.empty()) {
@@ -47,7 +47,7 @@ std::optional<uint64_t> device_of(const Json& entry) {
   return number >= 0 && number < kMostDevices ? std::optional(static_cast<uint64_t>(number)) : std::nullopt;
 }
 
-// The items as the names of their columns; in a device dump only what devices compute.
+// The items as the names of their columns; in a device dump only those that devices compute.
 Status read_items(Value value, Reading& reading, const std::vector<std::string>& items) {
   std::set<std::string> host_only;
   std::vector<std::string>& chosen = reading.settings.categories;

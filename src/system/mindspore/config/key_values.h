@@ -1,5 +1,5 @@
-// What MindSpore's dump config says, key by key: each function reads one value into the settings. Errors: kInvalidArgument with the place
-// of the value and how to mend it; what is obeyed in another way than MindSpore's, or ignored, becomes a note.
+// Reads MindSpore's dump config key by key: each function reads one value into the settings. Errors: kInvalidArgument with the place of the
+// value and how to fix it. A value that is ignored, or obeyed in another way than by MindSpore, becomes a note.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_CONFIG_KEY_VALUES_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_CONFIG_KEY_VALUES_H_
@@ -33,7 +33,7 @@ struct Reading {
   [[nodiscard]] const ConfigRules& rules() const { return profile.release->config; }
   [[nodiscard]] bool on(DeviceKind device) const { return profile.device->kind == device; }
   [[nodiscard]] bool has_statistics() const { return settings.saved_data != "tensor"; }
-  // A position is found by reading the text from its beginning: for hostile configs there is an end to that.
+  // Finding a position reads the text from its beginning, so the number of notes is limited for hostile configs.
   void note(const SpecValue& value, std::string_view what) {
     if (settings.notes.size() < kMostNotes) {
       settings.notes.push_back(value.error(what).message());
@@ -52,7 +52,7 @@ Status read_stat_calc_mode(Value value, Reading& reading);
 Status read_precision(Value value, Reading& reading);
 Status read_sample_num(Value value, Reading& reading);
 
-// Those of common_dump_settings. `statistic_category` is read last: what it may hold depends on all others.
+// Those of common_dump_settings. `statistic_category` is read last: its valid values depend on all others.
 Status read_dump_mode(Value value, Reading& reading);
 Status read_path(Value value, Reading& reading);
 Status read_net_name(Value value, Reading& reading);
@@ -68,7 +68,7 @@ Status read_statistic_category(Value value, Reading& reading);
 // Where there is no `path`.
 Status find_path(Value section, Reading& reading);
 
-// "name:line:column: section.key: what", for a key that is not there.
+// "name:line:column: section.key: what", for a missing key.
 Status missing(Value section, std::string_view section_name, std::string_view key, std::string_view what);
 
 }  // namespace tensortap::mindspore

@@ -111,7 +111,7 @@ void note_unknown_keys(Value object, const std::vector<std::string>& known, Read
     if (reading.settings.notes.size() < kMostNotes) {
       reading.note(object.member(key), "unknown key; ignored, as in MindSpore." + did_you_mean(key, known));
     } else {
-      ++reading.notes_left_out;  // finding the member and what it is like is work, too
+      ++reading.notes_left_out;  // finding the member and a similar key takes time, too
     }
   }
 }
@@ -124,7 +124,7 @@ std::vector<std::string> keys_of(std::string_view section) {
   return names;
 }
 
-// The last key of all is read later: what it may hold depends on all others.
+// The last key of all is read later: its valid values depend on all others.
 bool is_last(const KeyRow& row) { return row.key.name == "statistic_category"; }
 
 bool knows(const Release& release, std::string_view since) {
@@ -137,7 +137,7 @@ Status read_row(const KeyRow& row, Value section, Reading& reading) {
   const SpecValue value = section.member(std::string(row.key.name));
   if (knows(reading.release(), row.key.since)) return row.read(value, reading);
   if (reading.strict) {
-    reading.note(value, concat("is not known to MindSpore ", reading.release().name, " and is ignored, as there"));
+    reading.note(value, concat("is not known to MindSpore ", reading.release().name, "; ignored, as in that release"));
     return {};
   }
   reading.note(value, concat("is not known to MindSpore ", reading.release().name, "; it is obeyed all the same"));
@@ -246,7 +246,7 @@ Result<Settings> read_settings(std::string_view text, std::string_view name, con
   TENSORTAP_RETURN_IF_ERROR(read_all(SpecValue(json, text, name), reading));
   Settings& settings = reading.settings;
   if (!settings.every_device && settings.devices.empty()) settings.asynchronous = settings.e2e = false;
-  if (reading.notes_left_out > 0) settings.notes.push_back(concat("... and ", reading.notes_left_out, " more notes of this kind"));
+  if (reading.notes_left_out > 0) settings.notes.push_back(concat("... and ", reading.notes_left_out, " more such notes"));
   return std::move(settings);
 }
 

@@ -1,5 +1,5 @@
-// A MindSpore dump config as MindSpore understands it: every key, in the order in which they are checked, and what the keys make of each
-// other. What tensortap makes of it: dialect.h.
+// A MindSpore dump config as MindSpore understands it: every key, in the order in which they are checked, and the effects of keys on each
+// other. dialect.h translates it for tensortap.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_CONFIG_SETTINGS_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_CONFIG_SETTINGS_H_
@@ -20,7 +20,7 @@ namespace tensortap::mindspore {
 // In the order in which they are checked.
 std::span<const ConfigKey> keys();
 
-// Who dumps the graph of an Ascend without e2e_dump_settings, as far as the environment says.
+// Which component dumps the graph of an Ascend without e2e_dump_settings, as far as the environment shows.
 enum class GraphDump : uint8_t { kOfRelease, kByGraphEngine, kByAcl };
 
 // The effective settings: after defaults, forced values and the order of things. Value type.
@@ -45,18 +45,18 @@ struct Settings {
   bool trans_flag = false;
   bool save_kernel_args = false;
   bool device_statistics = false;
-  bool device_asked = false;  // "stat_calc_mode": "device", whatever became of it
+  bool device_asked = false;  // "stat_calc_mode": "device", obeyed or not
   bool high_precision = true;
   uint64_t sample_mode = 0;
   uint64_t sample_num = 100;
   bool npy = false;                // "file_format": "npy", read for asynchronous dumps only
-  std::vector<std::string> notes;  // what was ignored, forced or repeated, each with its place
+  std::vector<std::string> notes;  // values that were ignored, forced or repeated, each with its place
 };
 
-// Reads a config. `strict`: refuses what that version refuses on that device, and knows only the keys that it knew; otherwise the keys of
-// the newest version, and what it allows on any device. Errors: kInvalidArgument "name:line:column: key: what; how to mend it" for the
-// first fault in the order of keys(). Looks at MS_DIAGNOSTIC_DATA_PATH when the config has no path, and at
-// ENABLE_MS_GE_DUMP and MS_ACL_DUMP_CFG_PATH: notes say what they do.
+// Reads a config. `strict`: rejects what that version rejects on that device, and knows only that version's keys; otherwise the keys of the
+// newest version are known, and everything that it allows on any device is allowed. Errors: kInvalidArgument "name:line:column: key: what;
+// how to fix it" for the first fault in the order of keys(). Reads MS_DIAGNOSTIC_DATA_PATH when the config has no path; notes report the
+// effect of ENABLE_MS_GE_DUMP and MS_ACL_DUMP_CFG_PATH.
 Result<Settings> read_settings(std::string_view text, std::string_view name, const Profile& profile, bool strict);
 
 }  // namespace tensortap::mindspore

@@ -114,7 +114,7 @@ TEST(MindsporeSettings, GoldenCasesAreAcceptedAndRefusedAsRecorded) {
   EXPECT_EQ(cases, 321U);
 }
 
-// A config that every version accepts, and what has to be there for single keys to be read.
+// A config that every version accepts, with the members that are needed for single keys to be read.
 Json base() {
   return *parse_json(R"({"e2e_dump_settings": {"enable": true, "trans_flag": true},
     "common_dump_settings": {"dump_mode": 0, "path": "/d", "net_name": "Net", "iteration": "all", "input_output": 0, "kernels": [],
@@ -413,7 +413,7 @@ TEST(MindsporeSettings, OfManyUnknownKeysTheFirstAreSaid) {
   for (int i = 0; i < 1000; ++i) config["common_dump_settings"][concat("key", i)] = i;
   const std::vector<std::string> notes = settings_of(config, "").notes;
   EXPECT_EQ(notes.size(), 21U);
-  EXPECT_EQ(notes.back(), "... and 980 more notes of this kind");
+  EXPECT_EQ(notes.back(), "... and 980 more such notes");
 }
 
 }  // namespace

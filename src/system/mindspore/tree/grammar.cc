@@ -20,10 +20,10 @@ namespace {
 enum FolderLevel : uint8_t { kNowhere, kRoot, kStep, kRank, kNet, kGraph, kLeaf, kTime, kDevice };
 // TreeFolder::flags
 constexpr uint8_t kConstant = 1;
-constexpr uint8_t kStepAbove = 2;  // a folder STEP around TIME said the step
+constexpr uint8_t kStepAbove = 2;  // the step is the name of a folder around TIME
 
 constexpr std::string_view kConstants = "constants";
-// What lies in rank_R beside the nets.
+// The folders in rank_R beside the nets.
 constexpr std::array<std::string_view, 4> kRankFolders = {".dump_metadata", "graphs", "execution_order", "debug_files"};
 
 bool is_rank_folder(std::string_view name) { return std::ranges::find(kRankFolders, name) != kRankFolders.end(); }
@@ -158,7 +158,7 @@ FileRole role(const TreeFolder& folder, std::string_view name, EntryKind kind) {
   return is_numbered_json(name) ? FileRole::kCompanion : FileRole::kForeign;
 }
 
-// What lies beside the nets of a rank.
+// Whether the folder contains the metadata that lies beside the nets of a rank.
 bool has_metadata(const FolderNames& names) {
   const auto has = [&](std::string_view wanted) {
     return std::ranges::any_of(names.entries, [&](const FolderEntry& entry) { return names.name(entry) == wanted; });
@@ -168,7 +168,7 @@ bool has_metadata(const FolderNames& names) {
 
 bool proves(const TreeFolder& folder, const FolderNames& names) {
   if (folder.level == kRank && has_metadata(names)) return true;
-  // An iteration that nothing was dumped in is part of a dump, where the rank's folder is clearly one.
+  // An iteration without any dumped tensor is part of a dump if the rank's folder clearly is one.
   if (folder.relative.empty() && !folder.dump.empty() && folder.level != kRank) {
     constexpr size_t kMostNames = 4096;
     if (const auto rank = read_folder(folder.dump, kMostNames); rank.ok() && has_metadata(*rank)) return true;
@@ -213,7 +213,7 @@ constexpr TreeGrammar kGrammar = {
     .proves = proves,
     .explains = explains,
     .tell = tell,
-    .missing = ": no MindSpore dump: neither a folder rank_N, nor NET/GRAPH/ITERATION with tensor files is there",
+    .missing = ": no MindSpore dump: contains neither a folder rank_N, nor NET/GRAPH/ITERATION with tensor files",
     .most_inside = 8,
     .largest_mapping = uint64_t{1} << 30,
 };

@@ -1,4 +1,4 @@
-// What the names in a tree of MindSpore's dump mean.
+// The meaning of the names in a tree of MindSpore's dump.
 //
 //   rank_R/NET/GRAPH/ITERATION/              rank_R/NET/GRAPH/constants/            the synchronous tree
 //   [STEP/]TIME/DEVICE/NET/GRAPH/ITERATION/  [STEP/]TIME/DEVICE/[ITERATION/]        the asynchronous ones, TIME of 14 digits
@@ -10,8 +10,8 @@
 
 namespace tensortap::mindspore {
 
-// A place may be at any level; for folders that only the names of their files tell of it is not certain. The `dump` of a TreeFolder is the
-// path of its folder rank_R, where the graphs are, "" outside of one; its companions are the files "OP.SCOPE.json".
+// A place may be at any level; a folder that only the names of its files reveal is not certain. The `dump` of a TreeFolder is the path of
+// its folder rank_R, which contains the graphs, "" outside of one; its companions are the files "OP.SCOPE.json".
 extern const TreeGrammar kGrammar;
 
 // Whether the folder holds constants.

@@ -1,5 +1,4 @@
-// What the files of the folder graphs/ tell of a graph: its ops in the order of execution, with the types that their values were seen to
-// have.
+// A graph for the files of the folder graphs/: its ops in the order of execution, with the types that their values were seen to have.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_GRAPH_DESCRIPTION_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_TREE_GRAPH_DESCRIPTION_H_
@@ -28,7 +27,7 @@ struct GraphValue {
 
 struct GraphInput {
   GraphValue value;
-  std::string_view name;  // what the program calls it; "" = nothing
+  std::string_view name;  // the program's name of it; "" = none
   uint32_t slot = 0;
   bool is_parameter = false;               // `name` is that of a weight of the program
   bool in_list = false;                    // an element of a sequence: those of a slot follow each other

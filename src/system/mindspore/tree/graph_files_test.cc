@@ -14,7 +14,7 @@ namespace {
 
 using Reader = protozero::pbf_reader;
 
-// A message as text: "1:{2:abc 3:4} ", with the numbers of fields; `messages` says which are messages, by path ("4", "4/1").
+// A message as text: "1:{2:abc 3:4} ", with the numbers of fields; `messages` lists the paths of those that are messages ("4", "4/1").
 std::string told(const Reader& message, const std::set<std::string>& messages, const std::string& path = "") {
   Reader reader = message;
   std::string text;
@@ -73,7 +73,7 @@ TEST_F(GraphFiles, ThePbOfTheGoldenAddHasTheSameFields) {
   const OpId y = add("y", "Input", {}, {desc});
   add("add", "Add", {{"x", x, 0}, {"y", y, 0}}, {desc});
   const std::string ours = told(Reader(graph_pb(kProfile.tree(), ops_.graph())), kMessages);
-  // The inputs, outputs, types and parameters of the real one stand in ours word for word.
+  // Ours contains the inputs, outputs, types and parameters of the real one word for word.
   const std::string theirs = told(Reader(*golden), kMessages);
   for (const char* part : {"1:{1:{1:x 2:0} 1:{1:y 2:0} 2:1 3:Add 4:Default", "6:{1:14 2:{1:11 2:{1:{1:2} 1:{1:3}}}}", "2:kernel_graph0",
                            "3:{1:x 2:{1:14 2:{1:11 2:{1:{1:2} 1:{1:3}}}}} 3:{1:y 2:{1:14 2:{1:11 2:{1:{1:2} 1:{1:3}}}}}", "6:0}"}) {
@@ -172,7 +172,7 @@ subgraph @kernel_graph1 parent: [subgraph @kernel_graph0]() {
   }
 }
 
-// A program whose ops are known by running: records tell the memory.
+// A program whose ops become known by running: records show the memory.
 class LearnedGraphFiles : public GraphFiles {
  protected:
   OpId op(const std::string& name, const std::string& type, const std::vector<std::string>& inputs, const std::string& source) {

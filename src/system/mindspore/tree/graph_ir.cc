@@ -38,7 +38,7 @@ class IrText {
     if (desc.dtype == DType::kUndefined) return "<null>";
     return concat("<Tensor[", dtype_name(profile_, desc.dtype), "], (", dims_text(desc), ")>");
   }
-  // What newer versions repeat of an input.
+  // The dimensions of an input, which newer versions repeat.
   [[nodiscard]] std::string dims(const TensorDesc& desc) const {
     return older_ || desc.dtype == DType::kUndefined ? "" : concat(" : [", dims_text(desc), "]");
   }
@@ -132,7 +132,7 @@ class IrFile {
     line("\n");
   }
 
-  // The result of the graph, as far as it shows: what nobody reads.
+  // The result of the graph, as far as it shows: the outputs that no op reads.
   void outputs(const std::vector<size_t>& nodes) {
     std::string results;
     for (const size_t i : nodes) {
@@ -157,7 +157,7 @@ class IrFile {
     return input.name.empty() ? "None" : concat("\"", operand_name(input.name), "\"");
   }
 
-  // Sequences stand in parentheses of their own.
+  // Each sequence has separate parentheses.
   std::string operands(const GraphOp& op, const std::string& path) const {
     std::string text;
     const GraphInput* before = nullptr;
@@ -170,7 +170,7 @@ class IrFile {
     return before != nullptr && before->in_list ? concat(text, ")") : text;
   }
 
-  // What the program calls the weights that the op reads, whoever made them.
+  // The program's names of the weights that the op reads, whichever op made them.
   void parameters(const GraphOp& op) {
     std::string text;
     for (const GraphInput& input : op.inputs) {

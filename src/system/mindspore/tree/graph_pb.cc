@@ -111,7 +111,7 @@ void add_attributes(PbWriter& writer, const std::string& attributes) {
   for (const auto& [name, json] : parsed->items()) writer.add_message(node::kAttribute, named_message(name, value_message(json)));
 }
 
-// A line for each node of the author's that the op stands for, in the form of MindSpore's lines of source.
+// A line for each node of the author's that the op implements, in the form of MindSpore's lines of source.
 std::string source_address(const OpInfo& op) {
   std::string text;
   if (!op.source_location.empty()) text += concat("      # In file ", op.source_location, "/\n");
@@ -166,7 +166,7 @@ class GraphMessage {
 
   static std::string constant_name(uint32_t slot) { return concat("cst", slot + 1); }
 
-  // As in MindSpore, an op with several outputs is read through a node for each of them that somebody reads.
+  // As in MindSpore, an op with several outputs is read through a separate node for each output that is read.
   void add_item(const GraphValue& value) {
     const GraphOp* producer = producer_of(ops_, value);
     if (producer == nullptr || is_pseudo_op(*producer->info) || output_count(*producer) == 1) return;

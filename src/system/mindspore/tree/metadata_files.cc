@@ -37,7 +37,7 @@ int input_output(const CaptureSpec& spec) {
   return spec.inputs ? 1 : 2;
 }
 
-// As Python writes a value that is no container: what MindSpore's own texts look like.
+// As Python, and so MindSpore, writes a value that is no container.
 std::string value_text(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
   if (value.is_string()) return value.get<std::string>();
@@ -65,7 +65,7 @@ std::string iteration_text(const StepSet& steps) {
   if (steps.is_all()) return "all";
   std::string text = steps.to_text();
   for (char& c : text) c = c == ',' ? '|' : c;
-  // An end that is open has no form of its own there.
+  // The format has no open end.
   if (text.ends_with('-')) text += to_text(std::numeric_limits<uint32_t>::max());
   return text;
 }

@@ -14,7 +14,7 @@
 
 namespace tensortap::mindspore {
 
-// A config in MindSpore's language that says what `spec` says, as far as the language goes; for a dump that was not asked in it.
+// A config in MindSpore's language with the meaning of `spec`, as far as the language goes; for a dump that was requested in another one.
 std::string minimal_config_text(const CaptureSpec& spec, std::string_view net, std::string_view categories);
 // "0|3-5" of a set of steps; "all".
 std::string iteration_text(const StepSet& steps);

@@ -1,4 +1,4 @@
-// Tensor files as MindSpore writes them: .npy with a header of its own form, some dtypes widened.
+// Tensor files as MindSpore writes them: .npy with a header in MindSpore's form, some dtypes widened.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_NPY_TENSOR_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_TREE_NPY_TENSOR_H_
@@ -15,8 +15,8 @@
 
 namespace tensortap::mindspore {
 
-// How elements stand in the file: bfloat16 as float32, types narrower than a byte as bytes, the others as they are. DType::kUndefined for
-// what gets no file (strings and the types that NumPy cannot name).
+// How the file stores elements: bfloat16 as float32, types narrower than a byte as bytes, the others unchanged. DType::kUndefined for
+// tensors without a file (strings and the types that NumPy cannot name).
 DType stored_dtype(DType dtype);
 
 // Appends the header: a comma after every dimension, no space between them, 1 to 64 spaces up to a multiple of 64 bytes; version 2.0 when

@@ -44,7 +44,7 @@ TEST_F(NpyTensor, EveryGoldenHeaderByteForByte) {
     const auto dims = line.at("shape").get<std::vector<int64_t>>();
     const auto bytes = line.at("data_bytes").get<size_t>();
     if (line.contains("file") && bytes > 0) {
-      if (dtype_text == "int4" || !dtype.has_value()) continue;  // handed over unpacked there; and a type that we do not have
+      if (dtype_text == "int4" || !dtype.has_value()) continue;  // passed unpacked there; and a type that we do not have
       EXPECT_EQ(stored_dtype(*dtype), DType::kUndefined) << dtype_text;
       continue;
     }
@@ -81,7 +81,7 @@ TEST_F(NpyTensor, WidensBfloat16) {
   for (size_t i = 0; i < values.size(); ++i) {
     uint32_t bits = 0;
     std::memcpy(&bits, bytes.data() + 128 + 4 * i, 4);
-    // Quiet NaN is what a signalling one may become.
+    // A signalling NaN may become quiet.
     if ((values[i] & 0x7f80) == 0x7f80 && (values[i] & 0x7f) != 0) continue;
     ASSERT_EQ(bits, uint32_t{values[i]} << 16) << i;
   }

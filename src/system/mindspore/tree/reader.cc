@@ -39,7 +39,7 @@ class Index : public TreeIndex {
   }
 };
 
-// What our own report tells of a crash.
+// Adds the facts about a crash from our own report.
 void add_crash(const std::string& path, Json& manifest) {
   const auto text = read_file(path, kLargestMetadata);
   const auto report = text.ok() ? parse_json(*text, path) : Result<Json>(text.status());
@@ -49,7 +49,7 @@ void add_crash(const std::string& path, Json& manifest) {
   }
 }
 
-// What .dump_metadata of the first rank says: the configuration and the version.
+// The configuration and the version from .dump_metadata of the first rank.
 std::string read_metadata(const Tree& tree) {
   Json manifest = Json::object();
   const auto with_rank = std::ranges::find_if(tree.folders, [](const auto& folder) { return !folder.dump.empty(); });
@@ -67,7 +67,7 @@ std::string read_metadata(const Tree& tree) {
   return to_json_text(manifest);
 }
 
-// What the config says was cut to its first elements is marked as a part of a tensor.
+// Marks tensors as parts if the config says that they were cut to their first elements.
 void mark_samples(std::string_view manifest, std::vector<RecordRow>& rows) {
   const auto json = parse_json(manifest, "the metadata");
   const Json* config = json.ok() ? member(*json, "config") : nullptr;

@@ -1,4 +1,4 @@
-// Reads the trees that MindSpore's dump leaves, of every version from 1.3 on. docs/layouts/mindspore_reading.md is the authority.
+// Reads the trees of MindSpore's dumps, of every version from 1.3 on. docs/layouts/mindspore_reading.md is the authority.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_READER_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_TREE_READER_H_
@@ -13,10 +13,10 @@ namespace tensortap::mindspore {
 
 // Functions of the layout's row.
 //
-// A tree may be given at any level: the folder that holds rank_N, rank_N, the net's, the graph's and an iteration's folder; also the
-// folders of asynchronous dumps. kMaybe for folders that only the names of their files tell of.
+// A tree may be opened at any level: the folder that contains rank_N, rank_N, the net's, the graph's and an iteration's folder; also the
+// folders of asynchronous dumps. kMaybe for folders that only the names of their files reveal.
 Confidence recognise_tree(const std::string& folder);
-// Errors: kNotFound when nothing of a dump is there. Everything else that is wrong stands in problems().
+// Errors: kNotFound when the folder contains nothing of a dump. problems() has all other faults.
 Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder);
 
 }  // namespace tensortap::mindspore

@@ -33,7 +33,7 @@ struct Item {
   uint32_t folder = 0;
   uint16_t slot = 0;
   bool is_input = false;
-  bool comes_first = false;  // of its step: what goes into the graph was there before, whenever it was written
+  bool comes_first = false;  // of its step: inputs of the graph exist before the step, whenever they were written
 };
 
 // A record's name within its folder.
@@ -85,7 +85,7 @@ class RowMaker {
         add_arguments(folder, name);
       }
     }
-    // Files that cannot be read are records only where statistics tell of them.
+    // A file that cannot be read is a record only if it has statistics.
     const auto lost = [&](const Item& item) {
       if (item.file == kNoFile || heads_[item.file].damage.empty()) return false;
       problems_.add(Skipped::kTensorFile, concat(path_of(item.file), ": ", heads_[item.file].damage));
@@ -163,7 +163,7 @@ class RowMaker {
       lines_.push_back(line);
       return;
     }
-    // The name as files would have it, so that a statistics row and a tensor of another step are of one op.
+    // The name in the form of files, so that a statistics row and a tensor of another step belong to one op.
     if (name.find('/') != std::string::npos && !ops_.knows(graphs_[folder], concat(line.op_type, ".", name))) name = clean_name(name);
     Item item = item_for(folder, line.op_type, name, line.op_name);
     item.time = line.time;
@@ -185,7 +185,7 @@ class RowMaker {
     });
   }
 
-  // Rows of statistics alone do not say which task they are of.
+  // Rows of statistics alone do not contain their task.
   [[nodiscard]] bool overflowed(const Item& item) const {
     if (item.is_input || item.file == kNoFile || overflows_.empty()) return false;
     const TensorFileName& fields = fields_[item.file];
@@ -197,7 +197,7 @@ class RowMaker {
   void set_data(const Item& item, RecordRow& row);
   void set_statistics(const StatisticLine& line, RecordRow& row) const;
 
-  // How often the op had run before in its step: it runs again when a slot comes that was there already.
+  // How often the op had run before in its step. A slot that was seen already means that it runs again.
   struct Call {
     int64_t step = -1;
     uint32_t call = 0;
@@ -277,7 +277,7 @@ void RowMaker::set_data(const Item& item, RecordRow& row) {
   if (file.head.short_of) {
     row.flags |= kRecordDataLost;
     problems_.add(Skipped::kTensorFile, concat(path_of(item.file), ": cut short: ", file.head.file_bytes - file.head.data_begin, " of ",
-                                               file.head.data_bytes, " bytes of elements are there"));
+                                               file.head.data_bytes, " bytes of elements exist"));
     return;
   }
   row.flags |= kRecordHasData;

@@ -8,8 +8,8 @@
 
 namespace tensortap::mindspore {
 
-// Opens every tensor file once, for its header, and every statistic.csv and graph file. What cannot be read is said and left out; a tensor
-// whose values are cut off keeps its row, as lost.
+// Opens every tensor file once, for its header, and every statistic.csv and graph file. Files that cannot be read are reported and left
+// out; a tensor whose values are cut off keeps its row, as lost.
 TreeRows read_rows(const Tree& tree, TreeProblems& problems);
 
 }  // namespace tensortap::mindspore

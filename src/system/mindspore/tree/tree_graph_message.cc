@@ -11,7 +11,7 @@
 namespace tensortap::mindspore {
 namespace {
 
-// Field numbers of debugger.ModelProto and what hangs below it.
+// Field numbers of debugger.ModelProto and of the messages in it.
 constexpr uint32_t kModelGraph = 4;
 constexpr uint32_t kGraphNode = 1;
 constexpr uint32_t kGraphParameters = 3;
@@ -240,7 +240,7 @@ void read_graph_message(std::string_view bytes, std::vector<GraphNode>& nodes, s
     nodes.push_back({std::string(node.full_name), std::string(node.type), source_location(node.source), resolver.inputs_of(node)});
   }
   for (const std::string_view parameter : raw.parameters) parameters.push_back({std::string(parameter), false});
-  // Without the text of the graph: what is loaded is a parameter with a state, not data that comes in.
+  // Without the text of the graph: a loaded value is a parameter with a state, not data that comes in.
   std::unordered_set<std::string_view> loaded;
   for (const RawNode& node : raw.nodes) {
     if (node.type == "Load" && !node.inputs.empty()) loaded.insert(node.inputs[0]);

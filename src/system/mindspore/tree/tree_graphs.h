@@ -1,4 +1,5 @@
-// What rank_R/graphs and rank_R/execution_order tell about the ops of a dump: full names with their scopes, and who makes what they read.
+// Facts about the ops of a dump from rank_R/graphs and rank_R/execution_order: full names with their scopes, and the producers of their
+// inputs.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_GRAPHS_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_TREE_TREE_GRAPHS_H_
@@ -16,7 +17,7 @@ namespace tensortap::mindspore {
 
 inline constexpr uint32_t kNoNode = 0xffffffffU;
 
-// One real input of a node: what tuples, loads and dependencies hand through is followed to where it comes from.
+// One real input of a node: tuples, loads and dependencies are followed to the source of the value.
 struct NodeInput {
   uint32_t node = kNoNode;
   uint32_t slot = 0;  // output of `node`
@@ -42,7 +43,7 @@ class DumpGraph {
   // The nodes that files may call `numberless`, cleaned or scope-stripped, without their numbers; null when there is none. In the order of
   // their numbers.
   [[nodiscard]] const std::vector<uint32_t>* find_nodes(std::string_view numberless) const;
-  // The parameter that files call so, cleaned, with dashes or whole; null when there is none or no single one.
+  // The parameter that has this name in files, cleaned, with dashes or whole; null when there is none, or more than one.
   [[nodiscard]] const GraphParameter* find_parameter(std::string_view file_name) const;
 
   // For the readers below: builds the look-ups.
@@ -63,11 +64,10 @@ class DumpGraph {
   Names parameter_names_;
 };
 
-// The graphs of one rank by their number in the folders' names: from the .pb, .ir and .csv files that are there, each as far as it can be
-// read.
+// The graphs of one rank by their number in the folders' names: from the existing .pb, .ir and .csv files, each as far as it can be read.
 std::map<std::string, DumpGraph, std::less<>> read_dump_graphs(const std::string& rank_path, TreeProblems& problems);
 
-// One .pb file's nodes and parameters, up to where it is damaged: then `damage` says what is wrong.
+// One .pb file's nodes and parameters, up to where it is damaged: then `damage` describes the fault.
 void read_graph_message(std::string_view bytes, std::vector<GraphNode>& nodes, std::vector<GraphParameter>& parameters,
                         std::string& damage);
 

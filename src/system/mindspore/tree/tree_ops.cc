@@ -83,9 +83,9 @@ void TreeOps::set_node(OpId id, uint32_t node) {
   ops_[id].source_location = graph.known->nodes()[node].source_location;
 }
 
-// Real trees may number ops differently in the names of files and in the graph. The numbers are believed where every file has its node;
-// where not, as many files as nodes are the same ops in the same order, and otherwise only the name is known. The scope in a name is the
-// graph's, its number the file's: that is the one that people and configurations select by.
+// Real trees may number ops differently in the names of files and in the graph. The numbers are believed if every file has its node.
+// Otherwise, if there are as many files as nodes, these are the same ops in the same order; if not, only the name is known. The scope in a
+// name is the graph's, its number the file's, by which people and configurations select.
 void TreeOps::match_nodes(size_t graph_number, std::vector<OpId> ops) {
   const DumpGraph& known = *graphs_[graph_number].known;
   const auto* nodes = known.find_nodes(split_op_number(made_[ops[0]].name).name);
@@ -170,7 +170,7 @@ void TreeOps::link(OpId id) {
 }
 
 void TreeOps::name_outputs() {
-  // A file name may claim any slot, so only as many are named as there can be gaps between those that are there.
+  // A file name may claim any slot, so the number of named outputs is limited by the number of records.
   constexpr size_t kSlack = 16;
   constexpr size_t kGap = 4;
   for (OpId id = 0; id < ops_.size(); ++id) {
@@ -191,7 +191,7 @@ void TreeOps::name_outputs() {
   }
 }
 
-// Ops of one name in several graphs are told apart by as much of their folders as differs in this tree.
+// The names of ops with one name in several graphs get as much of their folders as differs in this tree.
 void TreeOps::make_unique() {
   const auto differs = [&](auto member) {
     return std::ranges::any_of(graphs_, [&](const Graph& other) { return other.*member != graphs_[0].*member; });

@@ -32,15 +32,15 @@ class TreeOps {
   // The op of a file, or of a row of statistic.csv whose full name is known.
   OpId op(size_t graph, std::string_view type, std::string_view name, std::string_view full_name = {});
   [[nodiscard]] bool knows(size_t graph, std::string_view stem) const { return graphs_[graph].by_stem.contains(stem); }
-  // The attributes of the op that files call "TYPE.NAME": JSON text. False when there is no such op.
+  // The attributes of the op that files call "TYPE.NAME": JSON text. False when the op does not exist.
   bool set_attributes(size_t graph, std::string_view stem, std::string attributes);
-  // An output that there is a record of.
+  // A record of this output exists.
   void saw_output(OpId op, uint32_t slot);
 
   // "TYPE.NAME" of the files of each op, "" for those without.
   [[nodiscard]] std::vector<std::string> stems() const;
 
-  // Links inputs to what makes them, makes names unique, and gives the ops away.
+  // Links inputs to the ops that make them, makes names unique, and moves the ops out.
   std::vector<OpInfo> take();
 
  private:
@@ -60,7 +60,7 @@ class TreeOps {
     size_t graph = 0;
     uint32_t node = kNoNode;
     size_t records = 0;
-    uint32_t outputs = 0;  // highest slot + 1 that there is, or that is read
+    uint32_t outputs = 0;  // highest slot + 1 that has a record, or that is read
     std::string type;      // as in files
     std::string name;      // as in files
     bool has_full_name = false;

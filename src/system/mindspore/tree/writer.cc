@@ -110,7 +110,7 @@ Writer::Piece Writer::piece_of(OpId op, int64_t step, bool is_input, uint32_t sl
   return {ops_.find(op), is_input, slot, time_us, event.thread};
 }
 
-// The file that tells of an op with NaN or Inf in this output, once for each execution.
+// Writes the file that reports an op with NaN or Inf in this output, once for each execution.
 Status Writer::describe_overflow(const Piece& piece, IterationFolder& folder, const RecordRow& row) {
   const TensorStats& stats = row.stats;
   const bool finite = (stats.valid & kStatNonFinite) == kStatNonFinite && stats.nan + stats.pos_inf + stats.neg_inf == 0;
@@ -141,7 +141,7 @@ Result<FolderPointer> Writer::folder_of(int64_t step) {
   return folder;
 }
 
-// What is recorded once at load goes into the first iteration, and constants into a folder of their own.
+// Records made once at load go into the first iteration, and constants into a separate folder.
 Result<FolderPointer> Writer::folder_of(const RecordRow& row) {
   const bool load = row.phase == static_cast<uint8_t>(Phase::kLoad);
   if (!load || !ops_.find(row.op)->constant) return folder_of(load ? options_.first_step : row.step);
@@ -222,7 +222,7 @@ Status Writer::add_statistic(const Piece& piece, IterationFolder& folder, const 
   return status;
 }
 
-// One tensor with its file and its row. What has no file keeps its row, and says so.
+// Adds one tensor with its file and its row. A tensor without a file keeps its row, and the reason is returned.
 Status Writer::add_piece(const Piece& piece, RecordRow& row, const TensorView* data, bool with_statistic, Place& place) {
   TENSORTAP_ASSIGN_OR_RETURN(const FolderPointer folder, folder_of(row));
   Status no_file;
@@ -257,7 +257,7 @@ Status Writer::add_output(RecordRow& row, const TensorView* data) {
   Op& op = *ops_.find(row.op);
   const Rows::Reader reader = inputs_.first_reader(row.op, row.slot_index);
   // A value that others read as a whole has one place only.
-  if (row.element >= 0 && reader.op != kNoOp) return unsupported("MindSpore's tree has no place for sequences");
+  if (row.element >= 0 && reader.op != kNoOp) return unsupported("MindSpore's tree cannot store sequences");
   const bool own = op.outputs && (row.flags & kRecordForReaders) == 0;
   if (!own && reader.op == kNoOp) return {};
   const bool at_once = own && (!op.parameter || op.constant);
@@ -315,10 +315,10 @@ void Writer::begin_step(const RecordRow& row, Op& op) {
 Status Writer::add_record(RecordRow& row, const TensorView* data, const ExponentHistogram* /*histogram*/) {
   const std::lock_guard lock(mutex_);
   Op* op = ops_.find(row.op);
-  if (op == nullptr) return unsupported("a record of an op that nobody added");
+  if (op == nullptr) return unsupported("a record of an unknown op");
   if (options_.extras.graphs) ops_.follow(row);
   TENSORTAP_RETURN_IF_ERROR(check_place(row));
-  // Memory that nobody wrote to has no values to keep.
+  // Unwritten memory has no values to keep.
   if ((row.flags & kRecordUnwritten) != 0) return {};
   if (row.phase != static_cast<uint8_t>(Phase::kLoad)) begin_step(row, *op);
   if (row.slot_kind == static_cast<uint8_t>(SlotKind::kOutput)) return add_output(row, data);
@@ -381,7 +381,7 @@ std::vector<std::string> Writer::file_names_of(OpId id) {
 Status Writer::finish(std::string_view manifest) {
   const std::lock_guard lock(mutex_);
   noted_.note(flush_folders());
-  // Of steps that nobody ended, and of weights that no op came to read.
+  // Forgets values of steps that did not end, and weights that no op read.
   inputs_.forget_all([this](Rows::Source& source) { source.place.clear(room_); });
   inputs_.each_loaded([this](Rows::Source& source) { source.place.clear(room_); });
   noted_.note(companions_.finish(ops_, manifest));

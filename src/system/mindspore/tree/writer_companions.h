@@ -15,7 +15,7 @@
 
 namespace tensortap::mindspore {
 
-// Thread-compatible. What could not be written is tried again with the next call, except for attributes.
+// Thread-compatible. Failed writes are tried again with the next call, except for attributes.
 class Companions {
  public:
   // `options` outlives it.

@@ -21,19 +21,19 @@ bool is_constant(const OpInfo& op) {
          std::ranges::any_of(op.originals, [](const OriginalNode& node) { return node.type == kConstantType; });
 }
 
-// Of a graph that was known before it ran.
+// Whether the op belongs to a graph that was known before it ran.
 bool tells_producers(const OpInfo& op) {
   return std::ranges::any_of(op.inputs, [](const OpInput& input) { return input.producer != kNoOp; });
 }
 
 GraphValue position_of(const ValueMaker& maker) { return {maker.op == kNoOp ? GraphValue::kNobody : maker.op, maker.slot, maker.element}; }
 
-// Of the elements of a sequence the first is the one that has a name.
+// Only the first element of a sequence has a name.
 std::string_view input_name(const OpInfo& op, uint32_t slot, int64_t element) {
   return slot < op.inputs.size() && element <= 0 ? std::string_view(op.inputs[slot].name) : std::string_view();
 }
 
-// Ops that are known by running have the names of weights for what they read, or else their own: none of those has a dot.
+// Ops that become known by running call an input by the name of its weight, or else by a name of the op, which has no dot.
 bool is_parameter_name(std::string_view name) { return name.find('.') != std::string_view::npos; }
 
 }  // namespace
@@ -50,12 +50,12 @@ void Ops::add(OpId id, const OpInfo& info) {
   op.file_type = op.parameter ? std::string(kParameterType) : clean_op_type(info.type);
   op.file_name = op.constant ? concat("data-", next_constant_++) : clean_op_name(rules, op.scoped_name, op.parameter);
   if (op.parameter) {
-    // Two weights may differ in what was cleaned away only.
+    // Two weights may differ only in characters that were cleaned away.
     const std::string cleaned = op.file_name;
     for (int i = 2; !parameter_names_.insert(op.file_name).second; ++i) op.file_name = concat(cleaned, "_", i);
   }
   if (!op.parameter) op.task = running_++;
-  // What writes asynchronous dumps knows the file's name only.
+  // The writer of asynchronous dumps knows the file's name only.
   const bool full_name = rules.full_name_in_rows && !op.parameter && !asynchronous_;
   op.cells = concat(op.file_type, ",", full_name ? clean_cell(op.scoped_name) : op.file_name, ",");
 }
@@ -94,7 +94,7 @@ std::vector<GraphInput> Ops::inputs_of(OpId id) const {
     for (const ValueMaker& other : read.others) input.in_other_calls.push_back(position_of(other));
     inputs.push_back(std::move(input));
   }
-  // What was not recorded keeps its place.
+  // Inputs that were not recorded keep their places.
   for (uint32_t slot = 0; slot < op.inputs.size(); ++slot) {
     if (std::ranges::find(reads, slot, &ValueFlow::Read::slot) != reads.end()) continue;
     const OpInput& known = op.inputs[slot];
@@ -111,7 +111,7 @@ std::vector<GraphInput> Ops::inputs_of(OpId id) const {
   return inputs;
 }
 
-// Has the name that the program gives to a parameter, or tells whose input it is.
+// Named as the program names the parameter, or else after the op that reads it.
 GraphOp Ops::outside_value(size_t number, std::set<std::string>& names) const {
   const ValueFlow::Outside& outside = flow_.outside()[number];
   const OpInfo& reader = ops_[outside.reader].info;

@@ -28,13 +28,13 @@ struct Op {
   std::string cells;  // "MatMul,Default/MatMul_1/MatMul-op12,": of statistic.csv
   bool known = false;
   bool parameter = false;        // an input or weight of the graph
-  bool constant = false;         // of those, one that stands in constants/
+  bool constant = false;         // of those, one in the folder constants/
   bool outputs = false;          // wanted for themselves
   int64_t attributes_step = -1;  // the last step whose folder got the op's attributes
   std::vector<TensorDesc> seen;  // of its outputs
 
   void see(uint32_t slot, const TensorDesc& desc) {
-    static constexpr size_t kMostUnnamed = 256;  // where the op does not say how many outputs it has
+    static constexpr size_t kMostUnnamed = 256;  // if the op does not list its outputs
     const size_t most = info.outputs.empty() ? kMostUnnamed : info.outputs.size();
     if (slot >= seen.size() && slot < most) seen.resize(size_t{slot} + 1);
     if (slot < seen.size()) seen[slot] = desc;
@@ -54,18 +54,18 @@ class Ops {
     running_ += ops;
   }
   void decide(OpId id, const OpDecision& decision);
-  // Null when there is no such op.
+  // Null when the op is unknown.
   [[nodiscard]] Op* find(OpId id) { return id < ops_.size() && ops_[id].known ? &ops_[id] : nullptr; }
   [[nodiscard]] const std::vector<Op>& all() const { return ops_; }
   // How many that run were added or passed over.
   [[nodiscard]] uint64_t running() const { return running_; }
   // Sets `text` to the name of a tensor's file.
   void tensor_name(const Op& op, const TensorName& tensor, std::string& text) const;
-  // Learns from a record what its op read, for graph(), where the ops do not tell. In the order of execution.
+  // Learns from a record what its op read, for graph(), where the ops do not contain it. In the order of execution.
   void follow(const RecordRow& row);
-  // What the graph files tell. Borrows from this.
+  // The contents of the graph files. Borrows from this.
   [[nodiscard]] std::vector<GraphOp> graph() const;
-  // Grows with everything that graph() tells, except for types.
+  // Grows with everything that graph() contains, except for types.
   [[nodiscard]] size_t graph_size() const { return ops_.size() + flow_.learned(); }
 
  private:

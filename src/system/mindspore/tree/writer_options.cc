@@ -22,7 +22,7 @@ Status check_tree_form(std::string_view text) {
   return check_option_word(text, words);
 }
 
-// What an asynchronous dump has besides what every dump has.
+// Sets the options that only an asynchronous dump has.
 Status set_tree(const DumpInfo& info, const CaptureSpec& spec, WriterOptions& options) {
   const std::string text = layout_option(spec, "tree_form", kSynchronous);
   if (const Status status = check_tree_form(text); !status.ok()) return status.with_context("tree_form");

@@ -1,4 +1,4 @@
-// What a CaptureSpec means for the layout "mindspore".
+// The options of the layout "mindspore" in a CaptureSpec.
 
 #ifndef TENSORTAP_SYSTEM_MINDSPORE_TREE_WRITER_OPTIONS_H_
 #define TENSORTAP_SYSTEM_MINDSPORE_TREE_WRITER_OPTIONS_H_
@@ -32,17 +32,17 @@ struct WriterOptions {
   uint64_t max_bytes = 0;          // of the dump, 0 = no limit
   Extras extras;
   Access access = Access::kPrivate;
-  // Of an asynchronous dump: where its files are, and what MindSpore asks of AscendCL for it.
+  // For an asynchronous dump: where its files are, and what MindSpore requests of AscendCL for it.
   std::optional<AsynchronousTree> tree;
   AclRequest request;
   uint64_t model_number = 1;
   bool overflow = false;  // an op that made NaN or Inf gets a description of that, in an asynchronous dump
 
-  // Whether there is a folder rank_R with all that lies beside the tensors.
+  // Whether there is a folder rank_R with everything beside the tensors.
   [[nodiscard]] bool has_rank() const { return !tree || tree->form == TreeForm::kRank; }
 };
 
-// What this layout reads of CaptureSpec::layout_options.
+// The keys of CaptureSpec::layout_options that this layout reads.
 extern const LayoutOption kLayoutOptions[4];
 
 // Errors as create_tree() has them.

@@ -19,7 +19,7 @@ using FolderPointer = std::shared_ptr<IterationFolder>;
 struct Place {
   enum class State : uint8_t {
     kNone,        // no file
-    kSettled,     // stands under its own name
+    kSettled,     // under its own name
     kForTheStep,  // a parameter's, until the step ends
     kForReader,   // of an output that is kept only because an op reads it, until that op's turn
   };
@@ -39,14 +39,14 @@ struct Place {
   }
 };
 
-// Whether MindSpore's tree has a place for such a record at all.
+// Whether MindSpore's tree can store such a record at all.
 inline Status check_place(const RecordRow& row) {
   const auto kind = static_cast<SlotKind>(row.slot_kind);
   const bool is_input = kind == SlotKind::kInput;
-  if (!is_input && kind != SlotKind::kOutput) return unsupported("MindSpore's tree has no place for slots other than inputs and outputs");
-  if (row.desc().dtype == DType::kString) return unsupported("MindSpore's tree has no place for strings");
+  if (!is_input && kind != SlotKind::kOutput) return unsupported("MindSpore's tree can store inputs and outputs only");
+  if (row.desc().dtype == DType::kString) return unsupported("MindSpore's tree cannot store strings");
   if (!is_input && row.moment == static_cast<uint8_t>(Moment::kBefore)) {
-    return unsupported("MindSpore's tree has no place for outputs from before an op");
+    return unsupported("MindSpore's tree cannot store outputs from before an op");
   }
   return {};
 }
