@@ -6,7 +6,7 @@ import functools
 import json
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,20 +17,11 @@ from tensortap._notebook import Record, dump_html
 from tensortap._ops import Op, made_op, read_object
 from tensortap._optional import optional_package
 from tensortap._sketch import Sketch, read_sketch
-from tensortap._tensors import to_array
+from tensortap._tensors import row_dtype, to_array
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
-
-
-@functools.cache
-def _row_dtype() -> np.dtype[np.void]:
-    fields = _core.record_fields()
-    formats = [kind if count == 1 else (kind, (count,)) for _, kind, _, count in fields]
-    names = [name for name, _, _, _ in fields]
-    layout: dict[str, Any] = {"names": names, "formats": formats, "offsets": [offset for _, _, offset, _ in fields], "itemsize": _core.row_bytes()}
-    return cast("np.dtype[np.void]", np.dtype(cast(Any, layout)))
 
 
 def joined(value: str | int | Sequence[object]) -> str:
@@ -117,7 +108,7 @@ class Dump:
     @functools.cached_property
     def records(self) -> NDArray[np.void]:
         """One row for each tensor: a structured array, mapped and read-only. docs/layouts/tap.md lists the columns."""
-        return self._core.rows().view(_row_dtype())
+        return self._core.rows().view(row_dtype())
 
     @functools.cached_property
     def ops(self) -> list[Op]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,19 @@ DTYPES = _core.dtype_table()
 NUMBERS = {name: number for number, (name, _, _, _) in enumerate(DTYPES)}
 STRING = NUMBERS["string"]
 _ML_DTYPES_NAMES = {"float8_e8m0": "float8_e8m0fnu", "float4_e2m1": "float4_e2m1fn"}
+
+
+@functools.cache
+def row_dtype() -> np.dtype[np.void]:
+    """Give the dtype of a record, as it is in memory."""
+    fields = _core.record_fields()
+    layout: dict[str, Any] = {
+        "names": [name for name, _, _, _ in fields],
+        "formats": [kind if count == 1 else (kind, (count,)) for _, kind, _, count in fields],
+        "offsets": [offset for _, _, offset, _ in fields],
+        "itemsize": _core.row_bytes(),
+    }
+    return cast("np.dtype[np.void]", np.dtype(cast(Any, layout)))
 
 
 def _ml_dtype(name: str) -> np.dtype[Any] | None:

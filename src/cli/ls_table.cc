@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/table.h"
 #include "query/row_columns.h"
+#include "tensor/statistics.h"
 
 namespace tensortap::cli {
 namespace {
@@ -136,7 +137,12 @@ Fit fit_columns(Sample sample, std::vector<std::string>& columns, size_t width, 
     sample.cut = common_beginning(shown);
     fit.beginning = shown.front().substr(0, sample.cut);
   }
-  for (const std::string_view candidate : kGiveWay) {
+  std::vector<std::string_view> giving_way;
+  for (const Statistic& statistic : kStatisticTable) {
+    if (statistic.json == StatisticInJson::kIfMeasured) giving_way.push_back(statistic.name);
+  }
+  giving_way.insert(giving_way.end(), kGiveWay.begin(), kGiveWay.end());
+  for (const std::string_view candidate : giving_way) {
     if (fixed || table_width(sample, columns, true) <= width) break;
     const auto found = std::ranges::find(columns, candidate);
     if (found == columns.end()) continue;
@@ -144,6 +150,16 @@ Fit fit_columns(Sample sample, std::vector<std::string>& columns, size_t width, 
     remove_column(sample, columns, static_cast<size_t>(found - columns.begin()));
   }
   return fit;
+}
+
+// The statistics that a capture computes on request stand before the counts, if a listed record has them.
+void add_measured(const ListedDumps& listed, std::span<const RowOfDump> rows, std::vector<std::string>& columns) {
+  for (const Statistic& statistic : kStatisticTable) {
+    const auto measured = [&](const RowOfDump& row) { return (listed.dumps[row.dump]->rows()[row.row].stats.valid & statistic.bit) != 0; };
+    if (statistic.json != StatisticInJson::kIfMeasured || std::ranges::find(columns, statistic.name) != columns.end()) continue;
+    if (std::ranges::none_of(first_of(rows, kRowsToMeasure), measured)) continue;
+    columns.insert(std::ranges::find(columns, "zero"), std::string(statistic.name));
+  }
 }
 
 std::string without_beginning(const std::string& name, const std::string& beginning) {
@@ -174,6 +190,7 @@ Result<std::vector<std::string>> choose_columns(std::string_view text, std::stri
 
 std::vector<std::string> print_rows(Terminal& terminal, const ListedDumps& listed, std::span<const RowOfDump> rows,
                                     std::vector<std::string> columns, bool fixed) {
+  if (!fixed) add_measured(listed, rows, columns);
   if (!listed.names.empty()) columns.insert(columns.begin(), std::string(kPart));
   const Fit fit = terminal.width() == 0 ? Fit{} : fit_columns(measure(listed, rows, columns), columns, terminal.width(), fixed);
   std::vector<Column> layout;

@@ -476,7 +476,7 @@ TEST(Difference, RefusesWhatCanNotBeCompared) {
       {"sizes", plain, view(DType::kFloat32, {7}), {}, StatusCode::kInvalidArgument, "shapes [2, 3] and [7]"},
       {"no data", plain, {{DType::kFloat32, Shape{6}}, nullptr, nullptr}, {}, StatusCode::kInvalidArgument, "without data"},
       {"no type", plain, view(DType::kUndefined, {6}), {}, StatusCode::kInvalidArgument, "without a type"},
-      {"strings", plain, {{DType::kString, Shape{6}}, strings.data(), nullptr}, {}, StatusCode::kInvalidArgument, "float32 can not"},
+      {"strings", plain, {{DType::kString, Shape{6}}, strings.data(), nullptr}, {}, StatusCode::kInvalidArgument, "float32 cannot"},
       {"complex", plain, view(DType::kComplex64, {6}), {}, StatusCode::kInvalidArgument, "with complex64"},
       {"order", plain, plain, {usual, {}, {}, twice}, StatusCode::kInvalidArgument, "permutation [0, 0]"},
       {"shape", plain, plain, {usual, {}, {}, turned}, StatusCode::kInvalidArgument, "gives [3, 2], not [2, 3]"},

@@ -25,8 +25,8 @@ RecordRow row_of(double mean, uint64_t zero) {
 }
 
 const StatisticDifference& value(const StatisticsDifference& difference, std::string_view name) {
-  for (size_t i = 0; i < kComparedStatistics.size(); ++i) {
-    if (kComparedStatistics[i].name == name) return difference.values[i];
+  for (size_t i = 0; i < kStatisticTable.size(); ++i) {
+    if (kStatisticTable[i].name == name) return difference.values[i];
   }
   return difference.values[0];
 }

@@ -237,7 +237,7 @@ std::vector<const CrashFile::Op*> CrashFile::known_ops() const {
 bool CrashFile::take_tensor(std::span<const std::byte> bytes, bool is_narrow) {
   CrashTensor tensor;
   if (!read_tensor(bytes, is_narrow, tensor)) return false;
-  const std::span<const std::byte> memory = bytes.subspan(tensor_bytes(is_narrow));
+  const std::span<const std::byte> memory = after(bytes, tensor_bytes(is_narrow));
   RecordRow row = tensor.row;
   row.flags &= static_cast<uint8_t>(~(kRecordHasData | kRecordDataLost | kRecordRaw));
   row.data_offset = row.data_bytes = row.member = row.histogram = row.data_header = row.sketch = 0;

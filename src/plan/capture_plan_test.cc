@@ -416,7 +416,7 @@ TEST(CapturePlan, ExplainsItselfInSentences) {
   const std::string usual = join(explain(CaptureSpec()), "\n");
   EXPECT_THAT(usual, HasSubstr("Every op is captured: its outputs."));
   EXPECT_THAT(usual, HasSubstr("Every step is captured."));
-  EXPECT_THAT(usual, HasSubstr("all statistics"));
+  EXPECT_THAT(usual, HasSubstr("the usual statistics"));
   EXPECT_THAT(usual, HasSubstr("tensortap_dump/TIME"));
   EXPECT_THAT(usual, HasSubstr("less than 64 MiB free"));
   const std::string asked =

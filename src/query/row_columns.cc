@@ -147,7 +147,8 @@ constexpr uint8_t uses_of(const Statistic& statistic) {
 template <size_t... Numbers>
 constexpr auto statistic_columns(std::index_sequence<Numbers...> /*numbers*/) {
   return std::array{RowColumn{kStatisticTable[Numbers].name, kNumber, uses_of(kStatisticTable[Numbers]), kStatisticTable[Numbers].bit,
-                              statistic_value<Numbers>, has_statistic<Numbers>}...};
+                              statistic_value<Numbers>,
+                              (uses_of(kStatisticTable[Numbers]) & kColumnIfSet) != 0 ? has_statistic<Numbers> : nullptr}...};
 }
 constexpr auto kStatisticColumns = statistic_columns(std::make_index_sequence<kStatisticTable.size()>());
 

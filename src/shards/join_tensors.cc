@@ -136,7 +136,7 @@ Result<WholeTensor> join_tensors(std::span<const WholeTensor> parts, const Shard
 
 namespace {
 
-// Of the parts with elements. `finite` elements and `mean` are those of the whole.
+// Merges the parts with elements. `finite` elements and `mean` are those of the whole.
 double merged(const Statistic& statistic, std::span<const TensorStats> parts, double finite, double mean) {
   double extreme = std::nan("");
   double sum = 0;

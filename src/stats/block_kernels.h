@@ -43,14 +43,14 @@ struct BlockSums {
 // `data` may have any alignment; `count` is at most kBlockElements. Adds nothing to `sums` but sets all of it.
 using BlockKernel = void (*)(const void* data, uint64_t count, const BlockRequest& request, BlockSums& sums);
 
-// Of the finite elements of a block, whatever the shift.
-struct Magnitudes {
+// Sums of a block's finite elements, whatever the shift.
+struct BlockMagnitudes {
   double sum = 0;          // of |x|; not finite where double cannot hold it
   uint64_t subnormal = 0;  // in the type of the elements
 };
 
 // As BlockKernel.
-using MagnitudeKernel = void (*)(const void* data, uint64_t count, Magnitudes& found);
+using MagnitudeKernel = void (*)(const void* data, uint64_t count, BlockMagnitudes& found);
 
 struct KernelTable {
   std::string_view name;

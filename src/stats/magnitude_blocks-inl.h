@@ -24,7 +24,7 @@ template <class Loader>
 inline constexpr uint32_t kSmallestNormalBits = std::is_same_v<Loader, Float16Loader> ? 0x38800000 : 0x00800000;
 
 template <class Loader>
-void float_magnitudes(const void* data, uint64_t count, Magnitudes& found) {
+void float_magnitudes(const void* data, uint64_t count, BlockMagnitudes& found) {
   const auto* bytes = static_cast<const uint8_t*>(data);
   const size_t lanes = hn::Lanes(FloatTag());
   const hn::Half<FloatTag> half;
@@ -55,7 +55,7 @@ void float_magnitudes(const void* data, uint64_t count, Magnitudes& found) {
   }
 }
 
-inline void double_magnitudes(const void* data, uint64_t count, Magnitudes& found) {
+inline void double_magnitudes(const void* data, uint64_t count, BlockMagnitudes& found) {
   using WordsTag = hn::RebindToSigned<WideTag>;
   const auto* bytes = static_cast<const uint8_t*>(data);
   const size_t lanes = hn::Lanes(WideTag());
@@ -82,9 +82,9 @@ inline void double_magnitudes(const void* data, uint64_t count, Magnitudes& foun
   }
 }
 
-// Of a block, sums of up to 32 bits are exact.
+// Sums of a block of up to 32-bit integers are exact.
 template <class T, bool kIsBool = false>
-void integer_magnitudes(const void* data, uint64_t count, Magnitudes& found) {
+void integer_magnitudes(const void* data, uint64_t count, BlockMagnitudes& found) {
   using Sum = std::conditional_t<sizeof(T) < 8, uint64_t, double>;
   const auto* bytes = static_cast<const uint8_t*>(data);
   Sum sum{};

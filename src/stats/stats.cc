@@ -152,7 +152,7 @@ class BlockReducer {
   }
 
   void add_magnitudes(const void* data, uint64_t count) {
-    Magnitudes found;
+    BlockMagnitudes found;
     if (job_.is_complex) {
       found = magnitudes_of({static_cast<const double*>(data), count});
     } else {
@@ -164,8 +164,8 @@ class BlockReducer {
   }
 
   // Of moduli: what is subnormal depends on the type of the parts.
-  [[nodiscard]] Magnitudes magnitudes_of(std::span<const double> moduli) const {
-    Magnitudes found;
+  [[nodiscard]] BlockMagnitudes magnitudes_of(std::span<const double> moduli) const {
+    BlockMagnitudes found;
     for (const double modulus : moduli) {
       if (std::isfinite(modulus)) found.sum += modulus;
       found.subnormal += modulus > 0 && modulus < job_.smallest_normal ? 1 : 0;

@@ -1,5 +1,5 @@
-// The table of all statistics. What lists statistics reads it: configs, expressions, tables, JSON, exports, comparisons and pages. A new one
-// needs a field of TensorStats, a row here, a column of record_row.cc and its computation in src/stats/.
+// The table of all statistics. Everything that lists statistics reads it: configs, expressions, tables, JSON, exports, comparisons. A new
+// one needs a field of TensorStats, a row here, a column of record_row.cc and its computation in src/stats/.
 
 #ifndef TENSORTAP_TENSOR_STATISTICS_H_
 #define TENSORTAP_TENSOR_STATISTICS_H_
@@ -37,9 +37,17 @@ struct Statistic {
 };
 
 constexpr Statistic value_statistic(std::string_view name, Stat bit, double TensorStats::*number, StatisticMerge merge,
-                                    std::string_view meaning, int64_t TensorStats::*exact = nullptr,
-                                    StatisticInJson json = StatisticInJson::kAlways) {
-  return {name, name, bit, number, nullptr, exact, merge, json, meaning};
+                                    std::string_view meaning) {
+  return {name, name, bit, number, nullptr, nullptr, merge, StatisticInJson::kAlways, meaning};
+}
+constexpr Statistic with_exact(Statistic statistic, int64_t TensorStats::*exact) {
+  statistic.exact = exact;
+  return statistic;
+}
+// One that is computed if it is asked for.
+constexpr Statistic on_request(Statistic statistic) {
+  statistic.json = StatisticInJson::kIfMeasured;
+  return statistic;
 }
 constexpr Statistic count_statistic(std::string_view name, std::string_view title, Stat bit, uint64_t TensorStats::*count,
                                     StatisticInJson json, std::string_view meaning) {
@@ -48,14 +56,15 @@ constexpr Statistic count_statistic(std::string_view name, std::string_view titl
 
 // In the order in which they are shown; values first.
 inline constexpr std::array kStatisticTable = {
-    value_statistic("min", kStatMin, &TensorStats::min, StatisticMerge::kSmallest, "The smallest element.", &TensorStats::min_integer),
-    value_statistic("max", kStatMax, &TensorStats::max, StatisticMerge::kLargest, "The largest element.", &TensorStats::max_integer),
+    with_exact(value_statistic("min", kStatMin, &TensorStats::min, StatisticMerge::kSmallest, "The smallest element."),
+               &TensorStats::min_integer),
+    with_exact(value_statistic("max", kStatMax, &TensorStats::max, StatisticMerge::kLargest, "The largest element."),
+               &TensorStats::max_integer),
     value_statistic("mean", kStatMean, &TensorStats::mean, StatisticMerge::kMean, "The mean of the elements."),
     value_statistic("std", kStatStd, &TensorStats::std, StatisticMerge::kDeviation, "The standard deviation of the population."),
     value_statistic("l2", kStatL2, &TensorStats::l2, StatisticMerge::kNorm, "The square root of the sum of squares."),
     value_statistic("absmax", kStatAbsMax, &TensorStats::absmax, StatisticMerge::kLargest, "The largest magnitude."),
-    value_statistic("mean_abs", kStatMeanAbs, &TensorStats::mean_abs, StatisticMerge::kMean, "The mean of the magnitudes.", nullptr,
-                    StatisticInJson::kIfMeasured),
+    on_request(value_statistic("mean_abs", kStatMeanAbs, &TensorStats::mean_abs, StatisticMerge::kMean, "The mean of the magnitudes.")),
     count_statistic("nan", "nan", kStatNan, &TensorStats::nan, StatisticInJson::kAlways, "How many are NaN."),
     count_statistic("pos_inf", "+inf", kStatPosInf, &TensorStats::pos_inf, StatisticInJson::kAlways, "How many are +Inf."),
     count_statistic("neg_inf", "-inf", kStatNegInf, &TensorStats::neg_inf, StatisticInJson::kAlways, "How many are -Inf."),
@@ -65,8 +74,8 @@ inline constexpr std::array kStatisticTable = {
                     "How many are above zero, +Inf included."),
     count_statistic("negative", "negative", kStatNegative, &TensorStats::negative, StatisticInJson::kNever,
                     "How many are below zero, -Inf included."),
-    count_statistic("subnormal", "subnormal", kStatSubnormal, &TensorStats::subnormal, StatisticInJson::kIfMeasured,
-                    "How many are subnormal in the tensor's own type."),
+    on_request(count_statistic("subnormal", "subnormal", kStatSubnormal, &TensorStats::subnormal, StatisticInJson::kAlways,
+                               "How many are subnormal in the tensor's own type.")),
 };
 
 // Null for no such name.

@@ -30,7 +30,7 @@ enum Stat : uint32_t {
 };
 inline constexpr uint32_t kStatNonFinite = kStatNan | kStatPosInf | kStatNegInf;
 inline constexpr uint32_t kStatMinimal = kStatMin | kStatMax | kStatMean | kStatL2 | kStatNonFinite;
-inline constexpr uint32_t kStatFull = (1U << 13) - 1;  // what is computed if nothing is said
+inline constexpr uint32_t kStatFull = (1U << 13) - 1;  // the usual ones
 inline constexpr uint32_t kStatAll = kStatFull | kStatMeanAbs | kStatSubnormal;
 
 // 8-byte aligned, no padding: part of the file format of records.npy (docs/layouts/tap.md).

@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "format/npy/npy_header.h"
+#include "system/tap/file_columns.h"
 #include "system/tap/records_file.h"
-#include "system/tap/row_columns.h"
 #include "trace/waiting_values.h"
 
 namespace tensortap::tap {

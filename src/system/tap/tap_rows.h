@@ -25,9 +25,9 @@ struct TapRows {
   std::vector<std::string> problems;
 };
 
-// Reads the bytes of a records.npy. Columns are found by their names: a statistic without a column was not measured. `finished` says that its
-// writer came to its end: then header and size are believed and no row is touched. Errors: kUnsupported when a column that every version has
-// is missing or has another type.
+// Reads the bytes of a records.npy. Columns are found by their names: a statistic without a column was not measured. `finished`: the writer
+// came to its end; header and size are believed, and no row is touched. Errors: kUnsupported when a column that every version has is
+// missing or has another type.
 Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished);
 
 }  // namespace tensortap::tap

@@ -13,6 +13,8 @@ interface Column {
   width: string;
   isNumber: boolean;
   canSort: boolean;
+  // Shown only if the first record has a value: statistics that are measured on request.
+  onRequest?: boolean;
   text(row: RecordRow): string;
 }
 
@@ -37,12 +39,17 @@ const COLUMNS: Column[] = [
   number('mean'),
   number('std'),
   number('absmax'),
+  { ...number('mean_abs'), onRequest: true },
+  { ...number('subnormal'), onRequest: true },
   number('zero', '4.4rem'),
   number('nan', '4.4rem'),
   { ...number('inf', '4rem'), canSort: false, text: (row) => formatValue(Number(row.pos_inf ?? 0) + Number(row.neg_inf ?? 0)) },
   { ...text('source', 'minmax(9rem, 1fr)', false), text: (row) => (row.source ? shortSource(row.source) : '') },
 ];
-const TEMPLATE = COLUMNS.map((column) => column.width).join(' ');
+
+function columnsFor(first: RecordRow | undefined): Column[] {
+  return COLUMNS.filter((column) => !column.onRequest || (first?.[column.name] ?? null) !== null);
+}
 
 function isBad(column: Column, row: RecordRow): boolean {
   if (column.name === 'nan') return Number(row.nan ?? 0) > 0;
@@ -50,10 +57,10 @@ function isBad(column: Column, row: RecordRow): boolean {
   return column.isNumber && isNonFinite(row[column.name]);
 }
 
-function Cells({ row }: { row: RecordRow }) {
+function Cells({ columns, row }: { columns: Column[]; row: RecordRow }) {
   return (
     <>
-      {COLUMNS.map((column) => {
+      {columns.map((column) => {
         const shown = column.text(row);
         const value = column.name === 'op' ? <bdi>{shown}</bdi> : shown;
         const kind = (column.isNumber ? 'cell number' : `cell ${column.name}`) + (isBad(column, row) ? ' bad' : '');
@@ -67,12 +74,12 @@ function Cells({ row }: { row: RecordRow }) {
   );
 }
 
-function Header({ sort }: { sort: string }) {
+function Header({ columns, sort }: { columns: Column[]; sort: string }) {
   const key = sort.replace(/^-/, '');
   const next = (name: string) => (key !== name ? `-${name}` : sort.startsWith('-') ? name : null);
   return (
     <>
-      {COLUMNS.map((column) => {
+      {columns.map((column) => {
         const kind = column.isNumber ? 'cell number' : 'cell';
         const order = key !== column.name ? 'none' : sort.startsWith('-') ? 'descending' : 'ascending';
         return (
@@ -125,6 +132,7 @@ export function TableView({ place, answer }: { place: Place; answer: DumpAnswer 
   const of = (name: string) => place.parameters.get(name) ?? '';
   const filter = { where: of('where'), op: of('op'), type: of('type'), step: of('step'), slot: of('slot'), sort: of('sort') };
   const rows = useRows<RecordRow>('/api/records', { dump: which, ...filter });
+  const columns = columnsFor(rows.at(0));
   const focused = numberOf(place, 'row') ?? -1;
   const focusedRow = focused >= 0 ? rows.at(focused) : undefined;
   const opName = filter.op !== '' ? rows.at(0)?.op : undefined;
@@ -164,12 +172,12 @@ export function TableView({ place, answer }: { place: Place; answer: DumpAnswer 
         <VirtualList<RecordRow>
           rows={rows}
           label={`Records of ${dump.name}`}
-          columns={TEMPLATE}
-          header={<Header sort={filter.sort} />}
+          columns={columns.map((column) => column.width).join(' ')}
+          header={<Header columns={columns} sort={filter.sort} />}
           focused={focused}
           onFocus={(index) => change({ row: index }, true)}
           onOpen={open}
-          cells={(row) => <Cells row={row} />}
+          cells={(row) => <Cells columns={columns} row={row} />}
         />
       )}
       {rows.total === 0 && <p class="empty">No record matches.</p>}

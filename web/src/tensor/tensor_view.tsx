@@ -18,10 +18,12 @@ const STATISTICS = [
   ['std', 'std'],
   ['l2', 'L2'],
   ['absmax', 'absmax'],
+  ['mean_abs', 'mean |x|'],
   ['zero', 'zeros'],
   ['nan', 'NaN'],
   ['pos_inf', '+Inf'],
   ['neg_inf', '-Inf'],
+  ['subnormal', 'subnormal'],
 ];
 const COUNTS = new Set(['nan', 'pos_inf', 'neg_inf']);
 

@@ -1,7 +1,7 @@
 // Where the columns of a records.npy are that another version wrote, and how its rows become RecordRows.
 
-#ifndef TENSORTAP_SYSTEM_TAP_ROW_COLUMNS_H_
-#define TENSORTAP_SYSTEM_TAP_ROW_COLUMNS_H_
+#ifndef TENSORTAP_SYSTEM_TAP_FILE_COLUMNS_H_
+#define TENSORTAP_SYSTEM_TAP_FILE_COLUMNS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -54,4 +54,4 @@ class FileColumns {
 
 }  // namespace tensortap::tap
 
-#endif  // TENSORTAP_SYSTEM_TAP_ROW_COLUMNS_H_
+#endif  // TENSORTAP_SYSTEM_TAP_FILE_COLUMNS_H_

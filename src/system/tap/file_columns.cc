@@ -1,4 +1,4 @@
-#include "system/tap/row_columns.h"
+#include "system/tap/file_columns.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace tensortap::tap {
 namespace {
 
-// Fills the end of rows, or what was there before a column was.
+// Room for columns to come, at the end of a row.
 constexpr std::string_view kSpare = "spare";
 uint64_t element_bytes(std::string_view descr) {
   uint64_t bytes = 0;
