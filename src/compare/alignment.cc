@@ -1,6 +1,7 @@
 #include "compare/alignment.h"
 
 #include <algorithm>
+#include <span>
 
 namespace tensortap {
 namespace {
@@ -72,8 +73,9 @@ std::vector<Alignment::RowPair> Alignment::rows(const Value& a, const Value& b) 
   }
   for (const uint32_t row : b.rows) of_b.emplace_back(key_of_b(b_.dump().rows()[row], with_call), row);
   const auto by_key = [](const auto& one, const auto& other) { return one.first < other.first; };
-  std::ranges::stable_sort(of_a, by_key);
-  std::ranges::stable_sort(of_b, by_key);
+  // As a rule they are in order: rows are in the order of execution.
+  if (!std::ranges::is_sorted(of_a, by_key)) std::ranges::stable_sort(of_a, by_key);
+  if (!std::ranges::is_sorted(of_b, by_key)) std::ranges::stable_sort(of_b, by_key);
   std::vector<RowPair> beside;
   auto at = of_a.begin();
   auto other = of_b.begin();
@@ -86,7 +88,11 @@ std::vector<Alignment::RowPair> Alignment::rows(const Value& a, const Value& b) 
       beside.emplace_back((at++)->second, (other++)->second);
     }
   }
-  std::ranges::sort(beside, {}, [&](const auto& pair) { return a_.dump().rows()[pair.first].sequence; });
+  const std::span<const RecordRow> rows_a = a_.dump().rows();
+  const auto by_time = [rows_a](const RowPair& one, const RowPair& next) {
+    return rows_a[one.first].sequence < rows_a[next.first].sequence;
+  };
+  if (!std::ranges::is_sorted(beside, by_time)) std::ranges::sort(beside, by_time);
   return beside;
 }
 

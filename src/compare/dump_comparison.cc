@@ -16,6 +16,7 @@ namespace tensortap {
 namespace {
 
 constexpr size_t kMostAncestors = 512;  // that are looked at behind one value
+constexpr size_t kRowsBetweenProgress = 256;
 
 // Never 0 for what differs.
 float stored_error(const ComparedValue& value) {
@@ -212,7 +213,7 @@ void DumpComparison::run(const std::function<void(const ComparedValue&)>& visit)
   size_t done = 0;
   for (const size_t row : rows_in_time_order(b_.dump())) {
     if (options_.stop != nullptr && *options_.stop) return;
-    if (options_.progress) options_.progress("comparing", done++, b_.dump().rows().size());
+    if (options_.progress && done++ % kRowsBetweenProgress == 0) options_.progress("comparing", done, b_.dump().rows().size());
     const auto row_b = static_cast<uint32_t>(row);
     if (partner_[row_b] == kNoRow) continue;
     ComparedValue value = compare(row_b);

@@ -355,6 +355,13 @@ void LocalJudge::keep(const Pair& pair, const Difference& difference, const Judg
 Judgement LocalJudge::note(const Pair& pair, double error, Finding finding) {
   Judgement judgement;
   judgement.level = std::isfinite(error) ? std::min(error, 1.0) : 1;
+  // Whatever an equal value was made of, nothing follows from it.
+  if (error == 0 && finding == Finding::kNone) {
+    facts_[pair.row_b].level = 0;
+    facts_[pair.row_b].norm = static_cast<float>(b_.dump().rows()[pair.row_b].stats.l2);
+    facts_[pair.row_b].out = false;
+    return judgement;
+  }
   const Inputs inputs = inputs_of({way_between(a_, partners_a_, pair.row_a), way_between(b_, partners_b_, pair.row_b)});
   judgement.in = inputs.level;
   judgement.from = inputs.from;
