@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MODEL = ROOT / "build/assets/models/magika/magika/models/standard_v3_3/model.onnx"
 USUAL = JobSize(ranks=64, ops=2_000, steps=50)
 FULL = JobSize(ranks=1_000, ops=10_000, steps=100)
-ROW_BYTES = 512
+ROW_BYTES = 576
 TABLE_BYTES = 100
 """The most bytes of a row in the tables."""
 SPILLED_BYTES = 50

@@ -230,10 +230,10 @@ def test_a_child_gives_its_last_object_or_why_it_has_none(script: str, answer: o
 
 def test_a_made_job_that_the_disk_has_no_room_for_is_refused_beforehand() -> None:
     size = made_job.JobSize(ranks=1000, ops=10_000, steps=100)
-    needed = size.rows * (512 + 100 + 50)  # a record, its row in the tables, what an engine spills
+    needed = size.rows * (576 + 100 + 50)  # a record, its row in the tables, what an engine spills
     assert many_ranks.refusal(size, Path("/place"), needed) == ""
     said = many_ranks.refusal(size, Path("/place"), needed - 1)
-    assert said.startswith("bench: 1,000,000,000 records need 662.0 GB in /place, which has 662.0 GB free; ")
+    assert said.startswith("bench: 1,000,000,000 records need 726.0 GB in /place, which has 726.0 GB free; ")
 
 
 def test_faults_of_a_made_job_are_where_they_were_planted() -> None:

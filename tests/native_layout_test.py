@@ -39,7 +39,7 @@ def pattern(number: int, step: int, size: int) -> np.ndarray[Any, Any]:
 
 def test_numpy_maps_the_records(dump: Path) -> None:
     rows = np.load(dump / "records.npy", mmap_mode="r")
-    assert rows.dtype.itemsize == 512
+    assert rows.dtype.itemsize == 576
     assert len(rows) == len(DTYPES) * SLOTS_PER_DTYPE
     assert (rows["committed"] == 1).all()
     assert rows["dtype"].tolist() == [1 + i // 2 for i in range(len(rows))]
@@ -114,7 +114,7 @@ def test_every_op_is_a_line_of_json(dump: Path) -> None:
 def test_numpy_maps_the_records_of_a_program_that_died(tmp_path: Path) -> None:
     subprocess.run([PROGRAM, tmp_path, "die"], check=True)
     rows = np.load(tmp_path / "records.npy", mmap_mode="r")
-    assert rows.dtype.itemsize == 512
+    assert rows.dtype.itemsize == 576
     # The header lags behind; the file already contains the rows.
     content = np.memmap(tmp_path / "records.npy", mode="r")[4096:].view(rows.dtype)
     assert int((content["committed"] == 1).sum()) == len(DTYPES) * SLOTS_PER_DTYPE

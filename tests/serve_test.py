@@ -193,7 +193,7 @@ def test_a_dump_that_vanishes_or_is_damaged(dump: Path, tmp_path: Path) -> None:
         assert server.json("/api/dump")["dumps"][0]["changed"] is True
     shutil.copytree(dump, tmp_path / "cut")
     with (tmp_path / "cut/records.npy").open("r+b") as file:
-        file.truncate(4096 + 3 * 512 + 100)
+        file.truncate(4096 + 3 * 576 + 100)
     with serving(tmp_path / "cut", "--no-open") as server:
         info = server.json("/api/dump")["dumps"][0]
         assert info["records"] == 3 and info["problems"]

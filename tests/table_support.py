@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 COUNTS = ("nan", "pos_inf", "neg_inf", "zero", "neg_zero", "positive", "negative")
 NUMBERS = ("min", "max", "mean", "std", "l2", "absmax")
-BITS = {name: 1 << place for place, name in enumerate(NUMBERS + COUNTS)}
+BITS = {name: 1 << place for place, name in enumerate(NUMBERS + COUNTS)} | {"mean_abs": 1 << 14, "subnormal": 1 << 15}
 ALL_MEASURED = (1 << 13) - 1
 
 
@@ -32,7 +32,7 @@ Rows = NDArray[np.void]
 def made_rows(count: int, ops: int, rank: int = 0, seed: int = 0) -> Rows:
     """Make rows of all kinds: each op has a record in a step, values are random, a third lacks most statistics."""
     random = np.random.default_rng(seed)
-    rows = np.zeros(count, tensortap._dump._row_dtype())
+    rows = np.zeros(count, tensortap._tensors.row_dtype())
     number = np.arange(count)
     rows["sequence"], rows["op"], rows["step"], rows["rank"] = number, number % ops, number // ops, rank
     rows["slot_kind"], rows["slot_index"] = number % 4, number % 3
@@ -119,7 +119,7 @@ def expected_frame(rows: Rows, ops: Sequence[dict[str, Any]]) -> dict[str, list[
         "shape": lambda row: [int(size) for size in row["shape"][: row["dims_count"]]],
     }
     left_out = "op slot_kind slot_index shape dims_count digest digest_kind strides strided element_order sketch value_flags reserved"
-    left_out += " valid committed data_header min_integer max_integer"
+    left_out += " valid committed data_header min_integer max_integer spare"
     fields = [name for name in rows.dtype.names or () if name not in left_out.split()]
     columns: dict[str, list[Any] | NDArray[Any]] = {}
     for name in ["op", "type", "slot", *fields, "shape"]:
