@@ -36,7 +36,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fetched = [f"TENSORTAP_{name.upper()}_SOURCE={ROOT / 'build' / name}" for name in ("re2", "httplib")]
     environment["SKBUILD_CMAKE_DEFINE"] = ";".join([*fetched, "CMAKE_CXX_FLAGS_DEBUG=-O0"])
     environment["SKBUILD_CMAKE_BUILD_TYPE"] = "Debug"
-    done = subprocess.run([*pip, str(sources)], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run([*pip, f"{sources}[onnx]"], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     sources.unlink()
     return folder / "venv"

@@ -73,6 +73,25 @@ def test_the_python_beside_the_command_knows_where_its_runtime_is(tmp_path: Path
     assert other["origin"] == "VIRTUAL_ENV"
 
 
+@pytest.mark.skipif("TENSORTAP_TEST_PYTHON" not in os.environ, reason="no environment with torch")
+def test_pytorch_programs_need_no_runtime(tmp_path: Path) -> None:
+    assert INSTALLED is not None
+    venv.create(tmp_path / "venv", symlinks=True)
+    shutil.copytree(INSTALLED / "tensortap", next((tmp_path / "venv").glob("lib/python3*/site-packages")) / "tensortap")
+    shutil.copy(COMMAND, tmp_path / "venv/bin")
+    command = tmp_path / "venv/bin/tensortap"
+    with_torch = run(command, "doctor", "--python", os.environ["TENSORTAP_TEST_PYTHON"], cwd=tmp_path)
+    assert with_torch.returncode == 0, with_torch
+    assert "-    runtime" in with_torch.stdout and "pip install onnxruntime" in with_torch.stdout
+    neither = run(command, "doctor", "--python", tmp_path / "venv/bin/python", cwd=tmp_path)
+    assert neither.returncode == 3
+    assert "FAIL runtime" in neither.stdout
+    small_model(tmp_path / "model.onnx")
+    model = run(command, "run", "model.onnx", cwd=tmp_path)
+    assert model.returncode in (2, 3)
+    assert "pip install onnxruntime" in model.stderr
+
+
 @each_row("option", ["--target", "--prefix"])
 def test_it_runs_wherever_pip_puts_it(tmp_path: Path, option: str) -> None:
     wheel = next((BUILD.parent / "wheel").glob("*.whl"))

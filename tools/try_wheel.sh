@@ -74,7 +74,7 @@ uname_of() { case $1 in amd64) echo x86_64 ;; arm64) echo aarch64 ;; *) fail "no
 
 try_package() {
   inside python3 -m venv /try/venv
-  inside /try/venv/bin/pip install -q --disable-pip-version-check --only-binary :all: "/try/wheels/$(basename "$(wheel_for python)")"
+  inside /try/venv/bin/pip install -q --disable-pip-version-check --only-binary :all: "/try/wheels/$(basename "$(wheel_for python)")[onnx]"
   inside /try/venv/bin/tensortap --version
   expect "identical to the plain run" /try/venv/bin/tensortap run /try/model.onnx --full --verify --out /try/dump
   expect "GlobalMaxPool" /try/venv/bin/tensortap ls /try/dump --where "type == 'GlobalMaxPool'"

@@ -62,6 +62,9 @@ Json names_json(const Rows& rows) {
   return names;
 }
 
+// PyTorch programs need no ONNX Runtime.
+bool lacks_runtime_only(const Json& report) { return report["runtimes"].empty() && !report["pytorch"]["torch"].is_null(); }
+
 Json examine(const DoctorOptions& options) {
   Json report = Json::object();
   report["version"] = TENSORTAP_VERSION;
@@ -85,7 +88,8 @@ Json examine(const DoctorOptions& options) {
   report["formats"] = names_json(formats());
   bool usable = false;
   for (const Json& runtime : report["runtimes"]) usable = usable || (runtime.is_object() && runtime.value("usable", false));
-  report["ok"] = usable && kernels_agree();
+  const bool needs_none = lacks_runtime_only(report) && options.runtime.empty();
+  report["ok"] = (usable || needs_none) && kernels_agree();
   return report;
 }
 
@@ -123,8 +127,9 @@ void add_runtimes(const Json& report, std::vector<Check>& checks) {
   }
   if (report["runtimes"].empty()) {
     const std::string reason = report.contains("runtimes_error") ? text_of(report, "runtimes_error") : "none found";
-    checks.push_back(
-        {State::kBad, true, "runtime", reason + "; `pip install onnxruntime`, or name one with --runtime or TENSORTAP_ONNXRUNTIME"});
+    const bool is_fine = report["ok"].get<bool>();
+    checks.push_back({is_fine ? State::kAbsent : State::kBad, true, "runtime",
+                      reason + "; for ONNX models `pip install onnxruntime`, or name one with --runtime or TENSORTAP_ONNXRUNTIME"});
   }
 }
 
