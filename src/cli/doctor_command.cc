@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,8 +63,15 @@ Json names_json(const Rows& rows) {
   return names;
 }
 
+// The system's loader is asked where no runtime was found.
+bool found_none(const Json& report) {
+  return std::ranges::all_of(report["runtimes"], [](const Json& runtime) {
+    return runtime.value("origin", "") == "system loader" && !runtime.value("usable", false);
+  });
+}
+
 // PyTorch programs need no ONNX Runtime.
-bool lacks_runtime_only(const Json& report) { return report["runtimes"].empty() && !report["pytorch"]["torch"].is_null(); }
+bool lacks_runtime_only(const Json& report) { return found_none(report) && !report["pytorch"]["torch"].is_null(); }
 
 Json examine(const DoctorOptions& options) {
   Json report = Json::object();
@@ -116,6 +124,13 @@ std::string mark_of(State state, const Palette& palette) {
 }
 
 void add_runtimes(const Json& report, std::vector<Check>& checks) {
+  if (found_none(report)) {
+    const std::string reason = report.contains("runtimes_error") ? text_of(report, "runtimes_error") : "none found";
+    const bool is_fine = report["ok"].get<bool>();
+    checks.push_back({is_fine ? State::kAbsent : State::kBad, true, "runtime",
+                      reason + "; for ONNX models `pip install onnxruntime`, or name one with --runtime or TENSORTAP_ONNXRUNTIME"});
+    return;
+  }
   for (const Json& runtime : report["runtimes"]) {
     const bool usable = runtime.value("usable", false);
     const std::string version = text_of(runtime, "version");
@@ -124,12 +139,6 @@ void add_runtimes(const Json& report, std::vector<Check>& checks) {
     if (!test.empty()) text += fmt::format(", self-test: {}", test == "true" ? "passed" : test == "false" ? "failed" : test);
     if (!usable) text += fmt::format(", not usable: {}", text_of(runtime, "reason"));
     checks.push_back({state_of(usable), true, "runtime", text});
-  }
-  if (report["runtimes"].empty()) {
-    const std::string reason = report.contains("runtimes_error") ? text_of(report, "runtimes_error") : "none found";
-    const bool is_fine = report["ok"].get<bool>();
-    checks.push_back({is_fine ? State::kAbsent : State::kBad, true, "runtime",
-                      reason + "; for ONNX models `pip install onnxruntime`, or name one with --runtime or TENSORTAP_ONNXRUNTIME"});
   }
 }
 
