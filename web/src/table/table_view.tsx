@@ -40,7 +40,7 @@ const COLUMNS: Column[] = [
   number('std'),
   number('absmax'),
   { ...number('mean_abs'), onRequest: true },
-  { ...number('subnormal'), onRequest: true },
+  { ...number('subnormal', '6.8rem'), onRequest: true },
   number('zero', '4.4rem'),
   number('nan', '4.4rem'),
   { ...number('inf', '4rem'), canSort: false, text: (row) => formatValue(Number(row.pos_inf ?? 0) + Number(row.neg_inf ?? 0)) },
