@@ -322,7 +322,7 @@ TEST(FullDisk, RepairSaysWhatToDoAndKeepsWhatIsThere) {
   ASSERT_NE(before, nullptr);
   const size_t records = before->rows().size();
   // Room that was reserved for rows would be enough.
-  std::filesystem::resize_file(out + "/records.npy", 4096 + 512 * records);
+  std::filesystem::resize_file(out + "/records.npy", 4096 + sizeof(tensortap::RecordRow) * records);
   fill_disk(folder / "disk/filler");
   const auto full = tensortap::repair_dump(out, false);
   ASSERT_FALSE(full.ok());

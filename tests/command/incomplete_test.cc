@@ -160,8 +160,8 @@ TEST_F(Incomplete, AWholeDumpIsClearedAsBefore) {
 
 // As a capture leaves it that could not read the memory of a device.
 TEST_F(Incomplete, NothingIsClearedThatWasNotLookedAt) {
-  constexpr size_t kRow = 512;
-  constexpr size_t kValueFlags = 511;
+  constexpr size_t kRow = 576;
+  constexpr size_t kValueFlags = 527;
   forget("unseen");
   fs::copy(path("whole"), path("unseen"));
   std::string rows = read(path("unseen/records.npy"));

@@ -306,7 +306,7 @@ TEST_F(Ranks, ADumpThatCannotBeReadIsNamedWithItsRankAndTheAnswerIsIncomplete) {
   const Done done = ranks();
   EXPECT_EQ(done.code, 3);
   EXPECT_THAT(done.err,
-              AllOf(HasSubstr("rank_2: records.npy: the columns are not those of this version of tensortap"), Not(HasSubstr("no dump"))));
+              AllOf(HasSubstr("rank_2: records.npy: lacks the column \"sequence\""), Not(HasSubstr("no dump"))));
   EXPECT_THAT(done.out, AllOf(HasSubstr("3 ranks, 3 ops, 10 steps"), HasSubstr("last step: 9 in every rank\n")));
   const Json report = ranks("--json").object();
   ASSERT_EQ(report["unread"].size(), 1);
@@ -361,7 +361,7 @@ TEST_F(Ranks, AJobOfWhichNothingCanBeReadFails) {
   const Done done = ranks();
   EXPECT_EQ(done.code, 3);
   EXPECT_EQ(done.out, "");
-  EXPECT_THAT(done.err, HasSubstr("rank_0: records.npy: the columns are not those of this version"));
+  EXPECT_THAT(done.err, HasSubstr("rank_0: records.npy: lacks the column \"sequence\""));
   EXPECT_EQ(lines_of(done.err).size(), 1) << done.err;
 }
 
