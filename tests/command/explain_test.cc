@@ -180,8 +180,8 @@ TEST_F(Explain, SaysWhatAnAclJsonAsksForOfAModel) {
   EXPECT_THAT(answer["ops"].dump(), HasSubstr("relu_1"));
   std::string notes;
   for (const Json& note : answer["notes"]) notes += note.get<std::string>() + "\n";
-  EXPECT_THAT(notes, AllOf(HasSubstr("the model \"other\""), HasSubstr("names of running models: \"model\", \"g\""), HasSubstr("\"softmaxx\""),
-                           HasSubstr("Did you mean \"softmax_1\"?")));
+  EXPECT_THAT(notes, AllOf(HasSubstr("the model \"other\""), HasSubstr("names of running models: \"model\", \"g\""),
+                           HasSubstr("\"softmaxx\""), HasSubstr("Did you mean \"softmax_1\"?")));
 }
 
 TEST_F(Explain, AndEveryCommandStopsAtAFaultBeforeItBegins) {

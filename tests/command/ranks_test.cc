@@ -305,8 +305,7 @@ TEST_F(Ranks, ADumpThatCannotBeReadIsNamedWithItsRankAndTheAnswerIsIncomplete) {
   write(job() + "/rank_2/records.npy", npy("[('step', '<i8'), ('norm', '<f8')]", {1}, std::string(16, '\0')));
   const Done done = ranks();
   EXPECT_EQ(done.code, 3);
-  EXPECT_THAT(done.err,
-              AllOf(HasSubstr("rank_2: records.npy: lacks the column \"sequence\""), Not(HasSubstr("no dump"))));
+  EXPECT_THAT(done.err, AllOf(HasSubstr("rank_2: records.npy: lacks the column \"sequence\""), Not(HasSubstr("no dump"))));
   EXPECT_THAT(done.out, AllOf(HasSubstr("3 ranks, 3 ops, 10 steps"), HasSubstr("last step: 9 in every rank\n")));
   const Json report = ranks("--json").object();
   ASSERT_EQ(report["unread"].size(), 1);
