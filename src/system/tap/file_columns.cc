@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "base/text.h"
@@ -12,9 +13,21 @@ namespace {
 
 // Room for columns to come, at the end of a row.
 constexpr std::string_view kSpare = "spare";
-uint64_t element_bytes(std::string_view descr) {
+constexpr uint64_t kMostColumnBytes = 65536;
+
+// The bytes of a column in each row; nothing for a type or a size that no column has. With the limit, the sum of all columns cannot
+// overflow: then a hostile header would lead readers out of the file.
+std::optional<uint64_t> column_bytes(const NpyField& field) {
+  constexpr std::string_view kByteOrders = "<|>=";
+  constexpr std::string_view kTypes = "?bBiufcSaUV";
+  if (field.descr.size() < 3 || kByteOrders.find(field.descr[0]) == std::string_view::npos ||
+      kTypes.find(field.descr[1]) == std::string_view::npos)
+    return std::nullopt;
   uint64_t bytes = 0;
-  return descr.size() > 2 && parse_unsigned(descr.substr(2), bytes) ? bytes : 0;
+  if (!parse_unsigned(std::string_view(field.descr).substr(2), bytes)) return std::nullopt;
+  if (bytes > kMostColumnBytes || field.count > kMostColumnBytes) return std::nullopt;
+  bytes *= field.count * (field.descr[1] == 'U' ? 4 : 1);
+  return bytes <= kMostColumnBytes ? std::optional(bytes) : std::nullopt;
 }
 
 const RecordField* find_field(std::string_view name) {
@@ -35,8 +48,6 @@ Status lacks_column(std::string_view name) {
 
 }  // namespace
 
-FileColumns::FileColumns() = default;
-
 void FileColumns::add_copy(Copy copy) {
   if (!copies_.empty() && copies_.back().from + copies_.back().size == copy.from && copies_.back().to + copies_.back().size == copy.to) {
     copies_.back().size += copy.size;
@@ -49,21 +60,20 @@ Result<FileColumns> FileColumns::of(std::span<const NpyField> fields) {
   FileColumns columns;
   uint64_t offset = 0;
   for (const NpyField& field : fields) {
-    const uint64_t size = element_bytes(field.descr) * field.count;
+    const std::optional<uint64_t> size = column_bytes(field);
+    if (!size) return unsupported(concat("records.npy: the column ", quote(field.name), " has the unknown type ", quote(field.descr)));
     const RecordField* ours = field.name == kSpare ? nullptr : find_field(field.name);
     if (ours != nullptr && !is_like(field, *ours)) {
       return unsupported(concat("records.npy: the column ", quote(field.name), " has the type ", field.descr, ", not ", ours->numpy_type,
                                 "; a later version of tensortap may read it"));
     }
-    if (ours != nullptr) columns.add_copy({offset, ours->offset, size});
+    if (ours != nullptr) columns.add_copy({offset, ours->offset, *size});
     if (ours == nullptr && field.name != kSpare) columns.unknown_.push_back(field.name);
     if (field.name == "committed") columns.committed_at_ = offset;
-    offset += size;
+    offset += *size;
   }
   for (const RecordField& field : first_record_fields()) {
-    const Statistic* statistic = find_statistic(field.name);
-    if (has(fields, field.name) || (statistic != nullptr)) continue;
-    return lacks_column(field.name);
+    if (!has(fields, field.name) && find_statistic(field.name) == nullptr) return lacks_column(field.name);
   }
   for (const Statistic& statistic : kStatisticTable) {
     if (!has(fields, statistic.name)) columns.measured_ &= ~uint32_t{statistic.bit};

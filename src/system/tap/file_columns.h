@@ -19,9 +19,10 @@ namespace tensortap::tap {
 class FileColumns {
  public:
   // Those of this version.
-  FileColumns();
+  FileColumns() = default;
 
-  // Those that a header lists. Errors: kUnsupported when one that every version has is missing, or a known one has another type.
+  // Those that a header lists. Errors: kUnsupported when one that every version has is missing, a known one has another type, or any has a
+  // type that NumPy does not have or more than 64 KiB.
   static Result<FileColumns> of(std::span<const NpyField> fields);
 
   // Those of the versions before columns could be added anywhere: for files whose header is damaged.

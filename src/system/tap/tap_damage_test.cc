@@ -385,6 +385,25 @@ TEST(TapDamage, ColumnsOfAnotherTypeAreRefused) {
   }
 }
 
+TEST(TapDamage, ColumnsOfImpossibleSizesAreRefused) {
+  const TemporaryFolder folder;
+  write_dump(folder.path(), true);
+  // The first would place the columns behind it in front of the row, the second makes rows of no bytes.
+  for (const char* column : {"'x', '|V18446744073709551104'", "'x', '<u8', (2305843009213693879,)", "'x', '|V9999999999999999999999'",
+                             "'x', '|V-8'", "'x', '<q8'", "'x', '|V70000'"}) {
+    change_header(folder.path(), "('sequence', '<u8')", concat("(", column, "), ('sequence', '<u8')"));
+    const Status status = open_dump_folder(folder.path()).status();
+    EXPECT_FALSE(status.ok()) << column;
+    EXPECT_THAT(status.message(), testing::HasSubstr("the column \"x\"")) << column;
+  }
+  // Texts have four bytes a character.
+  change_header(folder.path(), "'max', '<f8'", "'maX', '<U2'");
+  const auto dump = open_dump_folder(folder.path());
+  ASSERT_TRUE(dump.ok()) << dump.status().message();
+  EXPECT_EQ((*dump)->rows().size(), static_cast<size_t>(kRecords));
+  EXPECT_TRUE((*dump)->data(1).ok()) << "the columns behind it are where they were";
+}
+
 TEST(TapDamage, ColumnsOfALaterVersionAreLeftAlone) {
   const TemporaryFolder folder;
   write_dump(folder.path(), true);
