@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "plan/name_pattern.h"
 #include "plan/spec_keys.h"
-#include "plan/spec_reader.h"
 #include "plan/where.h"
 #include "tensor/tensor.h"
 #include "tensor/tensor_sketch.h"
@@ -131,10 +130,7 @@ Status read_statistics(const CaptureOptions& options, CaptureSpec& spec) {
   TENSORTAP_RETURN_IF_ERROR(split_list("--statistics", options.statistics, names));
   if (!names.empty()) spec.stats = 0;
   for (const std::string& name : names) {
-    if (stat_from_name(name, spec.stats)) continue;
-    const std::vector<std::string> known(stat_names().begin(), stat_names().end());
-    return wrong("--statistics", concat(quote(name), " is no statistic.", did_you_mean(name, known), " Take from ",
-                                        choices_text(stat_names()), ", or \"minimal\" or \"all\""));
+    if (!stat_from_name(name, spec.stats)) return wrong("--statistics", no_statistic_text(name));
   }
   if (!names.empty() && (spec.payload == Payload::kTensor || spec.payload == Payload::kDescription)) {
     return wrong("--statistics", "needs --stats or --full: nothing is computed otherwise");

@@ -39,7 +39,7 @@ std::string_view exception_detail_name(ExceptionDetail detail);
 std::string_view full_policy_name(FullPolicy policy);
 std::string_view access_name(Access access);
 std::string_view selector_kind_name(OpSelector::Kind kind);
-std::span<const std::string_view> stat_names();               // in the order of kStatisticTable
+std::string no_statistic_text(std::string_view name);         // what to say of a name for which stat_from_name() is false
 bool stat_from_name(std::string_view name, uint32_t& stats);  // sets the bit(s): also "minimal" and "all"
 
 // The selector in the user's words: the name "conv_1" (acl.json:4:7).

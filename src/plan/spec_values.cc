@@ -98,10 +98,7 @@ Status read_stats(const SpecValue& value, CaptureSpec& spec) {
   TENSORTAP_RETURN_IF_ERROR(value.read_texts(names));
   uint32_t stats = 0;
   for (size_t i = 0; i < names.size(); ++i) {
-    if (stat_from_name(names[i], stats)) continue;
-    std::vector<std::string> known(stat_names().begin(), stat_names().end());
-    return value.element(i).error(concat(quote(names[i]), " is no statistic.", did_you_mean(names[i], known), " Take from ",
-                                         choices_text(stat_names()), ", or \"minimal\" or \"all\""));
+    if (!stat_from_name(names[i], stats)) return value.element(i).error(no_statistic_text(names[i]));
   }
   spec.stats = stats;
   return {};

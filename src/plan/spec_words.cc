@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "plan/spec_keys.h"
+#include "plan/spec_reader.h"
 #include "tensor/statistics.h"
 
 namespace tensortap {
@@ -31,7 +34,12 @@ std::string_view exception_detail_name(ExceptionDetail detail) { return name_of(
 std::string_view full_policy_name(FullPolicy policy) { return name_of(kFullPolicyWords, static_cast<size_t>(policy)); }
 std::string_view access_name(Access access) { return name_of(kAccessWords, static_cast<size_t>(access)); }
 std::string_view selector_kind_name(OpSelector::Kind kind) { return name_of(kSelectorWords, static_cast<size_t>(kind)); }
-std::span<const std::string_view> stat_names() { return kStatNames; }
+
+std::string no_statistic_text(std::string_view name) {
+  const std::vector<std::string> known(kStatNames.begin(), kStatNames.end());
+  return concat(quote(name), " is no statistic.", did_you_mean(name, known), " Take from ", choices_text(kStatNames),
+                ", or \"minimal\" or \"all\"");
+}
 
 bool stat_from_name(std::string_view name, uint32_t& stats) {
   if (name == "all") {

@@ -7,7 +7,7 @@ const KEYS: [string, string][] = [
   ['↓ ↑', 'graph: follow an edge to what reads the output, or to what made the input'],
   ['← →', 'graph: go to the others of the same op'],
   ['n', 'graph: next op with NaN or Inf'],
-  ['d', 'graph of two dumps: next op that adds an error of its own'],
+  ['d', 'graph of two dumps: next op that adds its own error'],
   ['f', 'graph: show all'],
   ['+ −', 'graph: zoom'],
   ['Enter', 'open or close the selected group; open the selected row'],

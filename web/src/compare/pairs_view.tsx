@@ -157,7 +157,7 @@ export function PairsView({ place, answer }: { place: Place; answer: DumpAnswer 
           cells={(pair) => <Cells pair={pair} />}
         />
       )}
-      {rows.total === 0 && <p class="empty">No pair is of this kind.</p>}
+      {rows.total === 0 && <p class="empty">There are no such pairs.</p>}
     </div>
   );
 }
