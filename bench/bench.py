@@ -23,10 +23,9 @@ from cases import ROOT
 from machine import Load, LoadMeter, machine_class
 from overhead_page import Page
 from overhead_page import write_page as write_onnx_page
+from plan import Plan, say
 from torch_overhead import TorchPage
 from torch_page import write_page as write_torch_page
-
-from plan import Plan, say
 
 ROUGH = "A quick run: the figures are rough (few pairs, few programs), and no page was written."
 

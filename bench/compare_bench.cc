@@ -11,8 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "compare/compare_tensors.h"
 #include "compare/difference.h"
 #include "stats/stats.h"
+#include "stats/stats_target.h"
 #include "stored_number.h"
 
 namespace tensortap {

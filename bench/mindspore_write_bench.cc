@@ -41,7 +41,7 @@ std::unique_ptr<LayoutWriter> make_writer(const std::string& folder) {
     described.outputs = {concat("value_", op)};
     const auto id = static_cast<OpId>(op);
     if (!(*writer)->add_op(id, described).ok()) return nullptr;
-    (*writer)->op_decided(id, decision);
+    (*writer)->parts().decisions->op_decided(id, decision);
   }
   return *std::move(writer);
 }
@@ -93,7 +93,7 @@ void tree(benchmark::State& state) {
       row.set_desc(view.desc);
       if (!writer->add_record(row, &view, nullptr).ok()) state.SkipWithError("a record cannot be written");
     }
-    if (!writer->end_step(step, 0).ok()) state.SkipWithError("a step cannot be ended");
+    if (!writer->parts().steps->end_step(step, 0).ok()) state.SkipWithError("a step cannot be ended");
     state.PauseTiming();
     std::error_code ignored;
     std::filesystem::remove_all(join_path(folder.path(), concat("rank_0/Net/0/", step)), ignored);

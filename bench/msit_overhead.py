@@ -17,9 +17,8 @@ from typing import Any
 from children import report_of
 from machine import LoadMeter, machine_class
 from overhead_page import Cell, paragraph
-from torch_overhead import torch_release
-
 from plan import say
+from torch_overhead import torch_release
 
 ROOT = Path(__file__).resolve().parent.parent
 CHILD = Path(__file__).with_name("msit_child.py")

@@ -28,7 +28,6 @@ from children import report_of
 from mindspore_tree import measure_ratios as measure_tree_ratios
 from mindspore_tree import page_lines as mindspore_lines
 from overhead_page import Cell, Page
-
 from plan import Plan, say
 
 RELEASE = ROOT / "build" / "release"

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "stats/sketch.h"
 #include "stats/stats.h"
 #include "stored_number.h"
 

@@ -22,7 +22,6 @@ import budget
 from bars import worst
 from children import report_of
 from overhead_page import Cell
-
 from plan import Plan
 
 CHILD = Path(__file__).with_name("torch_child.py")

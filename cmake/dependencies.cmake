@@ -47,7 +47,7 @@ target_compile_options(tensortap_re2 PRIVATE -w -ffile-prefix-map=${re2_folder}=
 target_include_directories(tensortap_re2 SYSTEM PUBLIC ${re2_folder})
 target_link_libraries(tensortap_re2 PUBLIC Threads::Threads)
 
-# The header of cpp-httplib is compiled into the command alone, in one translation unit (src/serve/http_server.cc).
+# The header of cpp-httplib is compiled into the command alone, in one translation unit (src/analysis/serve/http_server.cc).
 set(TENSORTAP_HTTPLIB_SOURCE ${PROJECT_SOURCE_DIR}/build/httplib CACHE PATH "The folder of cpp-httplib 0.11.4's httplib.h")
 if(NOT EXISTS ${TENSORTAP_HTTPLIB_SOURCE}/httplib.h)
   message(FATAL_ERROR "tensortap: cpp-httplib's header is not in ${TENSORTAP_HTTPLIB_SOURCE}. Run `tools/fetch_sources.sh build` (or ./dev setup), "

@@ -1,8 +1,8 @@
-# Run as a script: makes OUTPUT, the C++ source of src/serve/page_files.h, out of the files in FOLDER (web/dist).
+# Run as a script: makes OUTPUT, the C++ source of src/analysis/serve/page_files.h, out of the files in FOLDER (web/dist).
 set(arrays "")
 set(branches "")
 set(number 0)
-foreach(name index.html app.js app.css)
+foreach(name index.html icon.svg app.js app.css)
   file(READ ${FOLDER}/${name} bytes HEX)
   string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
   string(REGEX REPLACE "(................................................................................)" "\\1\n" bytes "${bytes}")

@@ -15,18 +15,18 @@ function(tensortap_shared_library name)
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${exports})
 endfunction()
 
-file(GLOB_RECURSE api_sources CONFIGURE_DEPENDS src/api/*.cc)
+file(GLOB_RECURSE api_sources CONFIGURE_DEPENDS src/capture/api/*.cc)
 list(FILTER api_sources EXCLUDE REGEX "_test\\.cc$")
 if(api_sources)
   # The C entries must be in the library whether or not anything in it calls them.
-  tensortap_shared_library(tensortap_capture_library SOURCES ${api_sources} LIBRARIES tensortap_registry tensortap_capture)
+  tensortap_shared_library(tensortap_capture_library SOURCES ${api_sources} LIBRARIES tensortap_registry tensortap_session)
   set_target_properties(tensortap_capture_library PROPERTIES OUTPUT_NAME tensortap_capture)
 endif()
 
 # What tools/layers.txt lets the sources stand on.
 set(tensortap_below_sources tensortap_base tensortap_tensor tensortap_format tensortap_exec tensortap_python)
 
-file(GLOB_RECURSE onnxruntime_sources CONFIGURE_DEPENDS src/source/onnxruntime/*.cc)
+file(GLOB_RECURSE onnxruntime_sources CONFIGURE_DEPENDS src/capture/source/onnxruntime/*.cc)
 list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$|/(exec_|model_)?entry\\.cc$")
 if(onnxruntime_sources)
   # The inside of the source as a static library, for its unit tests, the model tests and the fuzz target.
@@ -35,13 +35,13 @@ if(onnxruntime_sources)
   target_link_libraries(tensortap_source PUBLIC tensortap_flags ${tensortap_below_sources} Threads::Threads ${CMAKE_DL_LIBS})
   if(TARGET tensortap_capture_library)
     tensortap_shared_library(tensortap_onnxruntime
-      SOURCES src/source/onnxruntime/entry.cc src/source/onnxruntime/exec_entry.cc src/source/onnxruntime/model_entry.cc
+      SOURCES src/capture/source/onnxruntime/run/entry.cc src/capture/source/onnxruntime/program/exec_entry.cc src/capture/source/onnxruntime/run/model_entry.cc
       LIBRARIES tensortap_source tensortap_capture_library EXPORTS exports_onnxruntime.map)
   endif()
 endif()
 
 # The AscendCL interface. Its objects are compiled once, for the library and for its tests; every function of include/acl/ is exported.
-file(GLOB acl_sources CONFIGURE_DEPENDS src/source/acl/*.cc)
+file(GLOB acl_sources CONFIGURE_DEPENDS src/capture/source/acl/*.cc)
 list(FILTER acl_sources EXCLUDE REGEX "_test\\.cc$")
 if(acl_sources AND TARGET tensortap_onnxruntime)
   add_library(tensortap_acl_objects OBJECT ${acl_sources})
@@ -54,7 +54,7 @@ if(acl_sources AND TARGET tensortap_onnxruntime)
 endif()
 
 # What is preloaded into programs over ATB. probe.cc has the names that they look for, once in each string ABI; the rest is compiled once.
-file(GLOB atb_sources CONFIGURE_DEPENDS src/source/atb/*.cc)
+file(GLOB atb_sources CONFIGURE_DEPENDS src/capture/source/atb/*.cc)
 list(FILTER atb_sources EXCLUDE REGEX "_test\\.cc$|/probe\\.cc$")
 if(atb_sources AND TARGET tensortap_capture_library)
   add_library(tensortap_atb_objects OBJECT ${atb_sources})
@@ -66,7 +66,7 @@ if(atb_sources AND TARGET tensortap_capture_library)
     else()
       set(name tensortap_atb_abi0)
     endif()
-    add_library(${name}_probe OBJECT src/source/atb/probe.cc)
+    add_library(${name}_probe OBJECT src/capture/source/atb/probe.cc)
     target_link_libraries(${name}_probe PUBLIC tensortap_flags)
     target_compile_definitions(${name}_probe PRIVATE _GLIBCXX_USE_CXX11_ABI=${abi})
     tensortap_shared_library(${name} EXPORTS exports_atb.map SOURCES $<TARGET_OBJECTS:${name}_probe> $<TARGET_OBJECTS:tensortap_atb_objects>
@@ -74,10 +74,10 @@ if(atb_sources AND TARGET tensortap_capture_library)
   endforeach()
 endif()
 
-# The part of the PyTorch source that knows no torch version. The adapters (src/source/pytorch/adapter) are compiled against the headers of a
+# The part of the PyTorch source that knows no torch version. The adapters (src/capture/source/pytorch/adapter) are compiled against the headers of a
 # torch release, by `tensortap build-adapter`.
-file(GLOB pytorch_sources CONFIGURE_DEPENDS src/source/pytorch/*.cc)
-list(FILTER pytorch_sources EXCLUDE REGEX "_test\\.cc$|/(python_)?entry\\.cc$")
+file(GLOB_RECURSE pytorch_sources CONFIGURE_DEPENDS src/capture/source/pytorch/*.cc)
+list(FILTER pytorch_sources EXCLUDE REGEX "_test\\.cc$|/(python_)?entry\\.cc$|/adapter/")
 if(pytorch_sources)
   add_library(tensortap_pytorch_source STATIC ${pytorch_sources})
   if(TENSORTAP_UNIT_TESTS)
@@ -86,14 +86,14 @@ if(pytorch_sources)
   endif()
   tensortap_precompile(tensortap_pytorch_source library)
   target_link_libraries(tensortap_pytorch_source PUBLIC tensortap_flags ${tensortap_below_sources} Threads::Threads ${CMAKE_DL_LIBS})
-  tensortap_shared_library(tensortap_pytorch SOURCES src/source/pytorch/entry.cc src/source/pytorch/python_entry.cc
+  tensortap_shared_library(tensortap_pytorch SOURCES src/capture/source/pytorch/entry/entry.cc src/capture/source/pytorch/entry/python_entry.cc
     LIBRARIES tensortap_pytorch_source tensortap_capture_library)
 endif()
 
 # What `tensortap exec` preloads: needs nothing but the C library, for every process carries it.
-if(EXISTS ${PROJECT_SOURCE_DIR}/src/source/preload/stub.c)
-  add_library(tensortap_preload SHARED src/source/preload/stub.c src/source/preload/symbol_search.c)
-  target_include_directories(tensortap_preload PRIVATE src)
+if(EXISTS ${PROJECT_SOURCE_DIR}/src/capture/source/preload/stub.c)
+  add_library(tensortap_preload SHARED src/capture/source/preload/stub.c src/capture/source/preload/symbol_search.c)
+  target_include_directories(tensortap_preload PRIVATE ${tensortap_include_folders})
   # Fortified functions are glibc's alone, and another C library's loader takes the stub as well.
   target_compile_options(tensortap_preload PRIVATE -Wall -Wextra -Wshadow -O2 -fno-sanitize=all -fno-stack-protector -U_FORTIFY_SOURCE)
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
@@ -104,13 +104,13 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/src/source/preload/stub.c)
   target_link_libraries(tensortap_preload PRIVATE ${CMAKE_DL_LIBS})
   tensortap_link_portably(tensortap_preload stub)
   # The path by which it is preloaded leads through this folder; its README says why.
-  file(COPY src/source/preload/before_libasan.so DESTINATION ${PROJECT_BINARY_DIR})
+  file(COPY src/capture/source/preload/before_libasan.so DESTINATION ${PROJECT_BINARY_DIR})
 endif()
 
 # What `tensortap build-adapter` compiles, where the installed package has it, relative to the libraries.
 set(adapter_sources ${PROJECT_BINARY_DIR}/share/tensortap/adapter)
 file(MAKE_DIRECTORY ${adapter_sources}/source)
-file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/source/pytorch ${adapter_sources}/source/pytorch SYMBOLIC)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/capture/source/pytorch ${adapter_sources}/source/pytorch SYMBOLIC)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/tensortap ${adapter_sources}/tensortap SYMBOLIC)
 
 # For the tests: the adapter of the torch that this interpreter has, in the folder where the package has its adapters.
@@ -119,11 +119,11 @@ function(tensortap_add_adapter)
   if(NOT TENSORTAP_ADAPTER_PYTHON)
     return()
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS src/source/pytorch/adapter/*.cc src/source/pytorch/adapter/*.h)
+  file(GLOB sources CONFIGURE_DEPENDS src/capture/source/pytorch/adapter/*.cc src/capture/source/pytorch/adapter/*.h)
   add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/adapters/built
     COMMAND $<TARGET_FILE:tensortap> build-adapter --quiet --python ${TENSORTAP_ADAPTER_PYTHON} --out ${PROJECT_BINARY_DIR}/adapters
     COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/adapters/built
-    DEPENDS ${sources} src/source/pytorch/adapter_interface.h include/tensortap/capture.h
+    DEPENDS ${sources} include/tensortap/capture.h
     COMMENT "Building the adapter for the torch of ${TENSORTAP_ADAPTER_PYTHON}")
   add_custom_target(tensortap_adapter ALL DEPENDS ${PROJECT_BINARY_DIR}/adapters/built)
   add_dependencies(tensortap_adapter tensortap)
@@ -132,7 +132,7 @@ endfunction()
 # A library that stands for another in tests: tensortap_add_fake(NAME SOURCE DEFINITIONS...).
 function(tensortap_add_fake name source)
   add_library(${name} MODULE tests/${source})
-  target_include_directories(${name} PRIVATE src include)
+  target_include_directories(${name} PRIVATE ${tensortap_include_folders} include)
   target_compile_definitions(${name} PRIVATE ${ARGN})
   target_compile_options(${name} PRIVATE -fno-sanitize=all -fvisibility=default)
   target_link_options(${name} PRIVATE -fno-sanitize=all)
@@ -141,7 +141,7 @@ function(tensortap_add_fake name source)
 endfunction()
 
 function(tensortap_add_pytorch_source_test)
-  file(GLOB sources CONFIGURE_DEPENDS src/source/pytorch/*_test.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/capture/source/pytorch/*_test.cc)
   if(NOT sources OR NOT TARGET tensortap_pytorch_source)
     return()
   endif()
@@ -159,7 +159,7 @@ function(tensortap_add_pytorch_source_test)
 endfunction()
 
 function(tensortap_add_acl_source_test)
-  file(GLOB sources CONFIGURE_DEPENDS src/source/acl/*_test.cc)
+  file(GLOB sources CONFIGURE_DEPENDS src/capture/source/acl/*_test.cc)
   if(sources AND TARGET tensortap_acl_objects)
     tensortap_add_test(acl_source_test SOURCES ${sources} $<TARGET_OBJECTS:tensortap_acl_objects>
       LIBRARIES ${tensortap_below_sources} tensortap_onnxruntime tensortap_capture_library)
@@ -169,7 +169,7 @@ endfunction()
 
 # Unit tests of the source bring the other side of capture.h themselves (tests/fake_capture.h).
 function(tensortap_add_source_test)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/source/onnxruntime/*_test.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/capture/source/onnxruntime/*_test.cc)
   if(sources)
     tensortap_add_test(source_test SOURCES ${sources} LIBRARIES tensortap_source)
     target_include_directories(source_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)

@@ -8,7 +8,7 @@ endif()
 
 set(tensortap_usual_headers <algorithm> <array> <atomic> <bit> <chrono> <cmath> <condition_variable> <cstddef> <cstdint> <cstring> <deque> <filesystem>
     <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view> <thread> <tuple> <unordered_map> <unordered_set>
-    <utility> <variant> <vector> ${PROJECT_SOURCE_DIR}/src/base/json.h)
+    <utility> <variant> <vector> ${PROJECT_SOURCE_DIR}/src/core/base/json.h)
 
 # tensortap_precompile(TARGET KIND): KIND is what the target's flags are: `library`, `optimised` (a library with -O1) or `test` (a program).
 function(tensortap_precompile target kind)

@@ -8,8 +8,8 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/temporary_folder.h"
-#include "layout/crash_file.h"
-#include "layout/crash_session.h"
+#include "crash/crash_file.h"
+#include "crash/crash_session.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const tensortap::TemporaryFolder kFolder;

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "format/onnx_tensor/tensor_proto.h"
-#include "source/onnxruntime/blocked_graph.h"
-#include "source/onnxruntime/lower_levels.h"
-#include "source/onnxruntime/node_attributes.h"
-#include "source/onnxruntime/onnx_model.h"
-#include "source/onnxruntime/origins.h"
-#include "source/onnxruntime/tapped_model.h"
-#include "source/onnxruntime/weight_reader.h"
+#include "source/onnxruntime/model/blocked_graph.h"
+#include "source/onnxruntime/model/lower_levels.h"
+#include "source/onnxruntime/model/node_attributes.h"
+#include "source/onnxruntime/model/onnx_model.h"
+#include "source/onnxruntime/model/tapped_model.h"
+#include "source/onnxruntime/model/weight_reader.h"
+#include "source/onnxruntime/origins/origins.h"
 
 namespace {
 

@@ -9,6 +9,7 @@
 
 #include "stats/stats.h"
 #include "stats/stats_compare.h"
+#include "stats/stats_target.h"
 
 namespace tensortap {
 namespace {

@@ -20,7 +20,7 @@ constexpr std::string_view kToken = "0123456789abcdef0123456789abcdef";
 
 // Nobody is let in without the token.
 void check_access(std::string_view headers) {
-  static const AccessRules kRules(std::string(kToken), 8123);
+  static const AccessRules kRules(std::string(kToken), {8123, {}});
   const AccessRules::Decision decision =
       kRules.judge({"GET", {"127.0.0.1:8123"}, {}, {std::string(headers)}, headers.size() % 2 == 0, false});
   const bool knows = headers.find(kToken) != std::string_view::npos;

@@ -93,7 +93,7 @@ def test_what_is_built_is_not_for_others_to_write_whatever_the_umask(torch: Fake
     root = Path(__file__).parent.parent
     compiler.write_text(
         "#!/bin/sh\nfor word; do last=$word; done\n"
-        f'exec cc -shared -fPIC -I{root}/src -I{root}/include \'-DFAKE_RELEASE="2.99.0"\' {root}/tests/fake_adapter.c -o "$last"\n'
+        f'exec cc -shared -fPIC -I{root}/src/capture -I{root}/include \'-DFAKE_RELEASE="2.99.0"\' {root}/tests/fake_adapter.c -o "$last"\n'
     )
     compiler.chmod(0o755)
     before = os.umask(0)

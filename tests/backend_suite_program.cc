@@ -18,9 +18,9 @@
 #include "base/text.h"
 #include "fake_capture.h"
 #include "format/onnx_graph/onnx_fields.h"
-#include "source/onnxruntime/captured_model.h"
-#include "source/onnxruntime/element_types.h"
-#include "source/onnxruntime/event_sender.h"
+#include "source/onnxruntime/runtime/element_types.h"
+#include "source/onnxruntime/taps/captured_model.h"
+#include "source/onnxruntime/taps/event_sender.h"
 
 namespace {
 

@@ -23,9 +23,9 @@ import overhead  # noqa: E402
 import overhead_page  # noqa: E402
 import torch_overhead  # noqa: E402
 import torch_page  # noqa: E402
+from plan import Plan  # noqa: E402
 
 import bench  # noqa: E402
-from plan import Plan  # noqa: E402
 
 ROW_OF_BENCH = {
     **dict.fromkeys(

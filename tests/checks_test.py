@@ -24,11 +24,18 @@ def tool(name: str) -> ModuleType:
 @each_row(
     ("file", "included", "complaint"),
     [
-        ("src/base/text.cc", "tensor/dtype.h", "base/ may not include tensor/"),
-        ("src/source/onnxruntime/tap.cc", "capture/session.h", "source/ may not include capture/"),
-        ("src/format/npy/npy.cc", "format/npz/npz.h", "no line for it"),
-        ("src/system/ascend/x.cc", "system/tap/tap_files.h", "system/tap/ is included by itself"),
-        ("src/find/find.cc", "helpers/x.h", "no folder of tools/layers.txt"),
+        ("src/core/base/text.cc", "tensor/dtype.h", "base/ may not include tensor/"),
+        ("src/capture/source/onnxruntime/run/tap.cc", "session/session.h", "source/ may not include session/"),
+        ("src/core/format/npy/npy.cc", "format/npz/npz.h", "no line for it"),
+        ("src/core/system/ascend/x.cc", "system/tap/tap_files.h", "system/tap/ is included by itself"),
+        ("src/analysis/find/find.cc", "helpers/x.h", "no folder of tools/layers.txt"),
+        ("src/analysis/find/find.cc", "session/capture_session.h", "find/ may not include session/"),
+        ("src/cli/text/table.cc", "cli/launch/child_process.h", "cli/text/ may not include cli/launch/"),
+        (
+            "src/capture/source/onnxruntime/model/x.cc",
+            "source/onnxruntime/taps/tap_operator.h",
+            "source/onnxruntime/model/ may not include source/onnxruntime/taps/",
+        ),
     ],
 )
 def test_a_forbidden_include_is_found(file: str, included: str, complaint: str) -> None:
@@ -39,12 +46,13 @@ def test_a_forbidden_include_is_found(file: str, included: str, complaint: str) 
 @each_row(
     ("file", "included"),
     [
-        ("src/registry/formats.cc", "format/npy/npy_format.h"),
-        ("src/format/npy/npy_decode.cc", "format/npy/npy_header.h"),
-        ("src/format/npz/npz.cc", "format/npy/npy_header.h"),
-        ("src/system/mindspore/tree/reader.cc", "format/npy/npy_header.h"),
-        ("src/capture/session.cc", "layout/layout.h"),
-        ("src/source/onnxruntime/tap.cc", "tensortap/capture.h"),
+        ("src/core/registry/formats.cc", "format/npy/npy_format.h"),
+        ("src/core/format/npy/npy_decode.cc", "format/npy/npy_header.h"),
+        ("src/core/format/npz/npz.cc", "format/npy/npy_header.h"),
+        ("src/core/system/mindspore/tree/reader.cc", "format/npy/npy_header.h"),
+        ("src/capture/session/session.cc", "layout/layout.h"),
+        ("src/capture/source/onnxruntime/taps/tap.cc", "tensortap/capture.h"),
+        ("src/capture/source/onnxruntime/taps/tap.cc", "source/onnxruntime/model/onnx_model.h"),
     ],
 )
 def test_an_allowed_include_is_not(file: str, included: str) -> None:
@@ -52,22 +60,78 @@ def test_an_allowed_include_is_not(file: str, included: str) -> None:
     assert layers.problem_with(Path(file), included, layers.read_layers()) is None
 
 
+@each_row(
+    ("file", "complaint"),
+    [
+        ("src/base/text.cc", "its folder belongs in src/core/base/"),
+        ("src/capture/find/find.cc", "its folder belongs in src/analysis/find/"),
+        ("src/core/helpers/x.cc", "helpers/ has no line"),
+        ("src/cli/table.cc", "lies in no room of cli/"),
+        ("src/capture/source/pytorch/other/x.cc", "lies in no room of source/pytorch/"),
+        ("src/core/base/text.cc", ""),
+    ],
+)
+def test_a_file_in_the_wrong_place_is_found(file: str, complaint: str) -> None:
+    layers = tool("check_layers")
+    assert complaint in (layers.problem_with_place(Path(file), layers.read_layers()) or "")
+
+
+def test_a_line_by_which_storeys_meet_is_found() -> None:
+    layers = tool("check_layers")
+    read = layers.read_layers()
+    assert layers.check_storeys(read) == []
+    read.folders["find"].add("session")
+    read.folders["base"].add("find")
+    assert layers.check_storeys(read) == [
+        "tools/layers.txt: base/ is core and may not include find/",
+        "tools/layers.txt: find/ is analysis and may not include session/",
+    ]
+
+
+def test_a_permission_that_nothing_uses_is_found() -> None:
+    layers = tool("check_layers")
+    read = layers.Layers({"a": {"b", "c"}, "b": set(), "c": set()})
+    texts = [(Path("src/a/x.cc"), '#include "b/y.h"\n')]
+    assert layers.unused_permissions(texts, read) == ["tools/layers.txt: a may include c, and does not"]
+
+
+def test_a_large_circle_of_units_is_found() -> None:
+    layers = tool("check_layers")
+    names = "vwxyz"
+    texts = [(Path(f"src/a/{one}.h"), f'#include "a/{other}.h"\n') for one, other in zip(names, names[1:] + names[0], strict=True)]
+    assert layers.check_circles(texts, layers.Layers()) == ["5 units include each other in a circle: a/v, a/w, a/x, a/y, a/z"]
+    assert layers.check_circles(texts[:-1], layers.Layers()) == []
+    assert tool("include_circles").circles({"a": {"b"}, "b": {"a", "c"}, "c": {"d"}, "d": {"c", "e"}, "e": set()}) == [
+        ["c", "d"],
+        ["a", "b"],
+    ]
+
+
 def test_getenv_outside_its_file_is_found() -> None:
     layers = tool("check_layers")
-    assert layers.check_source(Path("src/plan/x.cc"), 'auto x = std::getenv("HOME");', layers.read_layers())
+    assert layers.check_source(Path("src/core/plan/x.cc"), 'auto x = std::getenv("HOME");', layers.read_layers())
 
 
 def test_an_unchecked_part_of_a_span_is_found() -> None:
     layers = tool("check_layers")
     source = "return bytes.subspan(offset, size);"
-    assert "base/spans.h" in layers.check_source(Path("src/format/x.cc"), source, layers.read_layers())[0]
-    assert not layers.check_source(Path("src/format/x.cc"), "return steps.first();", layers.read_layers())
-    assert not layers.check_source(Path("src/stats/x.cc"), source, layers.read_layers())
+    assert "base/spans.h" in layers.check_source(Path("src/core/format/x.cc"), source, layers.read_layers())[0]
+    assert not layers.check_source(Path("src/core/format/x.cc"), "return steps.first();", layers.read_layers())
+    assert not layers.check_source(Path("src/core/stats/x.cc"), source, layers.read_layers())
 
 
 def test_a_header_name_that_stands_for_two_files_is_found() -> None:
-    paths = [Path(path) for path in ("src/plan/x.h", "src/find/x.h", "src/system/a/writer.h", "src/system/b/writer.h", "include/acl/x.h")]
-    assert tool("check_layers").repeated_headers(paths) == ["src/find/x.h: the name is that of src/plan/x.h, too"]
+    paths = [
+        Path(path)
+        for path in (
+            "src/core/plan/x.h",
+            "src/analysis/find/x.h",
+            "src/core/system/a/writer.h",
+            "src/core/system/b/writer.h",
+            "include/acl/x.h",
+        )
+    ]
+    assert tool("check_layers").repeated_headers(paths) == ["src/analysis/find/x.h: the name is that of src/core/plan/x.h, too"]
 
 
 def test_a_cycle_of_layers_is_found() -> None:
@@ -264,9 +328,9 @@ def test_a_folder_that_the_architecture_lacks_is_found() -> None:
     documents = tool("check_documents")
     text = documents.read("ARCHITECTURE.md")
     assert documents.check_folders(text) == []
-    assert documents.check_folders(text.replace("`src/convert/`", "`src/konvert/`")) == [
-        "ARCHITECTURE.md lacks the folder of src/ `convert`",
-        "ARCHITECTURE.md names the folder of src/ `konvert`, which does not exist",
+    assert documents.check_folders(text.replace("`src/analysis/convert/`", "`src/analysis/konvert/`")) == [
+        "ARCHITECTURE.md lacks the folder of src/ `analysis/convert`",
+        "ARCHITECTURE.md names the folder of src/ `analysis/konvert`, which does not exist",
     ]
 
 
@@ -320,8 +384,15 @@ def test_one_name_in_two_anonymous_namespaces_of_a_folder_is_found() -> None:
     types = tool("check_types")
     first = "namespace a {\nnamespace {\n\nconstexpr int kMost = 3;\nint twice(const int& x) {\n  return 2 * x;\n}\n\n}  // namespace\n}\n"
     second = first.replace("kMost", "kLeast").replace("const int&", "double")
-    sources = [(Path("src/base/one.cc"), first), (Path("src/base/two.cc"), first), (Path("src/base/three.cc"), second)]
+    sources = [(Path("src/core/base/one.cc"), first), (Path("src/core/base/two.cc"), first), (Path("src/core/base/three.cc"), second)]
     problems = types.repeated_anonymous_names(sources)
-    assert [problem.split(" is in")[0] for problem in problems] == ["src/base/two.cc: kMost", "src/base/two.cc: twice(const int&)"]
-    other_folder = [(Path("src/base/one.cc"), first), (Path("src/tree/one.cc"), first), (Path("src/base/one_test.cc"), first)]
+    assert [problem.split(" is in")[0] for problem in problems] == [
+        "src/core/base/two.cc: kMost",
+        "src/core/base/two.cc: twice(const int&)",
+    ]
+    other_folder = [
+        (Path("src/core/base/one.cc"), first),
+        (Path("src/core/tree/one.cc"), first),
+        (Path("src/core/base/one_test.cc"), first),
+    ]
     assert types.repeated_anonymous_names(other_folder) == []

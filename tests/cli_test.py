@@ -173,10 +173,10 @@ def test_colours_stand_on_a_terminal_only_and_never_with_no_color(dump: Path) ->
 
 
 def test_show_prints_what_numpy_prints(dump: Path, tmp_path: Path) -> None:
-    shown = tensortap("show", dump, "softmax_1:out0@1", "--npy", tmp_path / "v.npy").out
+    shown = tensortap("show", dump, "softmax_1:out0@1", "--digits", "17", "--npy", tmp_path / "v.npy").out
     values = np.load(tmp_path / "v.npy")
     assert np.array2string(values, separator=" ") in shown or str(values) in shown
-    part = tensortap("show", dump, "softmax_1:out0@1", "--at", "1,:").out
+    part = tensortap("show", dump, "softmax_1:out0@1", "--digits", "17", "--at", "1,:").out
     assert str(values[1, :]) in part
     one = tensortap("show", dump, "softmax_1:out0@1", "--at", "0,-1", "--json").object
     assert one["values"] == pytest.approx(float(values[0, -1]), rel=1e-7)

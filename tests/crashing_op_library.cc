@@ -1,7 +1,7 @@
 // Custom operators of ONNX Runtime that crash: "Fragile" of the domain "test.crash" adds its two inputs, and writes to nowhere when the
 // second begins with a negative number. What tests/crashed_ops_test.py has programs register.
 
-#include "source/onnxruntime/ort_interface.h"
+#include "source/onnxruntime/runtime/ort_interface.h"
 
 #include <algorithm>
 #include <array>

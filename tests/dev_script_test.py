@@ -10,7 +10,7 @@ import pytest
 from case_table import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = ["demo", "test", "unit", "py", "approve", "check", "bench", "web", "fuzz", "wheel", "setup", "format", "clean"]
+COMMANDS = ["demo", "test", "unit", "py", "approve", "new", "check", "bench", "web", "fuzz", "wheel", "setup", "format", "clean"]
 
 
 @pytest.fixture(autouse=True)

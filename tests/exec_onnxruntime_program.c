@@ -10,7 +10,7 @@
  * written, "log=N" has the session log from this level on, "logger" has the environment log by a function of the program, "function" the
  * session, "bad" gives a wrong name in the last run, "mark=NAME" has the ops of this name captured in the runs 1 and 2 ("@": those of what
  * is no session), where the program was made with CHOOSES and linked to libtensortap_onnxruntime. Functions of the library are called by
- * their place in its table (src/source/onnxruntime/ort_interface.h).
+ * their place in its table (src/capture/source/onnxruntime/runtime/ort_interface.h).
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -21,7 +21,7 @@ ADAPTER = f"tensortap_torch_{RELEASE}_1.so"
 def compile_c(source: Path, into: Path, *options: str) -> Path:
     """Compile one C file."""
     into.parent.mkdir(parents=True, exist_ok=True)
-    words = ["cc", "-O1", "-fPIC", f"-I{ROOT}/src", f"-I{ROOT}/include", str(source), "-o", str(into), *options]
+    words = ["cc", "-O1", "-fPIC", f"-I{ROOT}/src/capture", f"-I{ROOT}/include", str(source), "-o", str(into), *options]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return into

@@ -386,7 +386,7 @@ def adapter_compiler(folder: Path, *definitions: str) -> dict[str, str]:
     compiler = folder / "fake-compiler"
     compiler.write_text(
         "#!/bin/sh\nfor word; do last=$word; done\n"
-        f'exec cc -shared -fPIC -I{ROOT}/src -I{ROOT}/include {quoted} {ROOT}/tests/fake_adapter.c -o "$last"\n'
+        f'exec cc -shared -fPIC -I{ROOT}/src/capture -I{ROOT}/include {quoted} {ROOT}/tests/fake_adapter.c -o "$last"\n'
     )
     compiler.chmod(0o755)
     return {"CXX": str(compiler)}

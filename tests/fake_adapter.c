@@ -1,5 +1,5 @@
 /* An adapter that observes nothing, for tests of how adapters are found, loaded and refused. */
-#include "source/pytorch/adapter_interface.h"
+#include "source/pytorch/adapter/adapter_interface.h"
 
 #ifndef FAKE_INTERFACE
 #define FAKE_INTERFACE TENSORTAP_ADAPTER_INTERFACE_VERSION

@@ -186,3 +186,20 @@ def test_a_program_outlives_its_limit_for_files_and_the_loss_is_said(strict: boo
     assert done.code == (1 if strict else 0), done.err
     assert done.out == "alive\n"
     assert "write failed: file too large: ulimit -f (" in done.err
+
+
+def test_a_dump_that_a_limit_cut_clears_nothing_that_it_left_out(model: Path, tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    config = tmp_path / "cut.json"
+    config.write_text(json.dumps({"out": str(cut), "limits": {"max_records": 1}}))
+    assert tensortap("run", model, "--out", whole).code == 0
+    ran = tensortap("run", model, "--config", config)
+    assert ran.code == 0
+    assert "none in what was looked at; 4 tensors not looked at" in ran.err + ran.out
+    found = tensortap("find", whole)
+    assert (found.code, found.out.splitlines()[0]) == (0, "no NaN and no Inf")
+    found = tensortap("find", cut)
+    assert found.code == 3
+    assert found.out.splitlines()[0] == "no NaN and no Inf in the records that were kept"
+    assert "that a limit of the capture left out" in found.out
+    assert json.loads(tensortap("find", cut, "--json").out)["left_out"] > 0

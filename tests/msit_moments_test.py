@@ -105,7 +105,7 @@ import numpy as np, onnxruntime as ort
 s = ort.InferenceSession("m.onnx")
 s.run(None, {"x": np.ones((2, 4), np.float32)})
 """
-# Functions of the runtime are called by their place in its table (src/source/onnxruntime/ort_interface.h).
+# Functions of the runtime are called by their place in its table (src/capture/source/onnxruntime/runtime/ort_interface.h).
 CPP_PROGRAM = """
 #include <cstdint>
 #include <iostream>

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -225,6 +226,100 @@ def test_dumps_that_share_nothing_are_served_without_a_comparison(dump: Path, tm
 def test_a_port_that_is_taken_is_named(server: Server, dump: Path) -> None:
     done = tensortap("serve", dump, "--no-open", "--port", str(server.port))
     assert done.code == 2 and f"port {server.port}: another program listens there" in done.err
+
+
+def asked_by(server: Server, host: str, origin: str | None = None) -> int:
+    """Ask under another name; give the status."""
+    return server.ask("/api/dump", headers={"Host": host, **({"Origin": origin} if origin else {})})[0]
+
+
+def test_only_names_that_are_allowed_are_answered(server: Server, dump: Path) -> None:
+    assert asked_by(server, "devbox:8443") == 403
+    with serving("--no-open", "--allow-host", "devbox", "--allow-host", "Hub.example:8443", dump) as named:
+        for host in ("devbox", "DevBox:80", "devbox:8443", "hub.example:8443", f"127.0.0.1:{named.port}"):
+            assert asked_by(named, host) == 200, host
+        for host in ("hub.example", "hub.example:1", "devbox.evil.com", "devbox:8443x", "evil-devbox", f"127.0.0.1:{named.port + 1}"):
+            assert asked_by(named, host) == 403, host
+        assert asked_by(named, "devbox:8443", "https://devbox:8443") == 200
+        assert asked_by(named, "devbox:8443", "https://devbox:8444") == 403
+        assert asked_by(named, f"127.0.0.1:{named.port}", f"https://127.0.0.1:{named.port}") == 403
+    for wrong in ("*", "http://devbox", "dev box", ":80", "devbox:", "devbox:x"):
+        done = tensortap("serve", dump, "--no-open", "--allow-host", wrong)
+        assert done.code == 2, wrong
+        assert "not a host name" in done.err
+
+
+class SocketConnection(http.client.HTTPConnection):
+    """HTTP through a socket in the file system."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        super().__init__(name, timeout=60)
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(str(self.path))
+
+
+def test_a_socket_in_the_file_system_is_private_and_goes_away(dump: Path, tmp_path: Path) -> None:
+    path = tmp_path / "page"
+    with serving("--listen", f"unix:{path}", "--port", "8765", dump) as server:
+        assert server.address.startswith("http://127.0.0.1:8765/?token=")
+        assert path.stat().st_mode & 0o777 == 0o600
+        for name, headers, wanted in (
+            ("127.0.0.1:8765", server.authorization, 200),
+            ("localhost:99", server.authorization, 200),
+            ("evil.example:8765", server.authorization, 403),
+            ("127.0.0.1:8765", {}, 401),
+        ):
+            connection = SocketConnection(path, name)
+            connection.request("GET", "/api/dump", headers=headers)
+            assert connection.getresponse().status == wanted, (name, headers)
+        done = tensortap("serve", dump, "--listen", f"unix:{path}")
+        assert (done.code, f"--listen unix:{path}: exists already" in done.err) == (2, True)
+    assert not path.exists()
+    # The socket of a killed server is replaced; a file stays.
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(path))
+    left.close()
+    with serving("--listen", f"unix:{path}", dump):
+        pass
+    path.write_text("mine")
+    assert tensortap("serve", dump, "--listen", f"unix:{path}").code == 2
+    assert path.read_text() == "mine"
+    for wrong in ("unix:", "0.0.0.0", f"unix:{tmp_path}/{'long' * 40}", f"unix:{tmp_path}/none/page"):
+        assert tensortap("serve", dump, "--listen", wrong).code == 2, wrong
+
+
+def test_the_icon_is_of_the_page(server: Server) -> None:
+    status, body = server.ask("/icon.svg", headers={"Authorization": ""})
+    assert (status, body[:4]) == (200, b"<svg")
+
+
+def test_python_serves_a_dump_until_it_is_told_or_ends(dump: Path) -> None:
+    package = pytest.importorskip("tensortap", reason="the module is not built")
+    with package.serve(dump, allow_hosts=["hub.example"]) as server:
+        other = Server(server._process, server.address)
+        assert other.json("/api/dump")["dumps"][0]["name"] == str(dump)
+        assert asked_by(other, "hub.example") == 200
+        assert 'target="_blank"' in server._repr_html_()
+    with pytest.raises(OSError, match="refused"):
+        other.json("/api/dump")
+    with pytest.raises(package.Error, match="nothing"):
+        package.serve(dump.parent / "nothing")
+    # A kernel that is killed takes the server with it.
+    begin = f"import os, signal, tensortap; print(tensortap.serve({str(dump)!r}).address, flush=True)"
+    program = f"{begin}; os.kill(os.getpid(), signal.SIGKILL)"
+    killed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    left = Server(other.process, killed.stdout.strip())
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        try:
+            left.ask("/api/dump")
+        except (OSError, http.client.HTTPException):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the server is still there")
 
 
 def test_the_browser_gets_a_private_page(dump: Path, tmp_path: Path) -> None:

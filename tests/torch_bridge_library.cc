@@ -5,9 +5,9 @@
 #include <mutex>
 #include <string>
 
-#include "source/pytorch/frame_walker.h"
-#include "source/pytorch/python_bridge.h"
-#include "source/pytorch/python_functions.h"
+#include "source/pytorch/entry/python_functions.h"
+#include "source/pytorch/python/frame_walker.h"
+#include "source/pytorch/python/python_bridge.h"
 
 namespace {
 

@@ -55,5 +55,5 @@ def stranger_of(folder: Path) -> Path:
 @pytest.mark.skipif(not api.MODELS.is_dir(), reason="no models: run ./dev setup")
 def test_the_page_shows_where_a_difference_is_born(tmp_path: Path) -> None:  # B13
     results = scenarios("pair_scenarios.ts", COMMAND, *captured_pair(tmp_path), stranger_of(tmp_path))
-    assert len(results) == 3
+    assert len(results) == 5
     assert {name: problem for name, problem in results.items() if problem is not None} == {}

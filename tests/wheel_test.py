@@ -323,7 +323,7 @@ def test_the_stub_of_libstdcxx_has_what_every_system_has_and_no_more(tmp_path: P
 def test_the_newest_torch_is_the_same_everywhere() -> None:
     releases = tool("torch_releases").RELEASES
     assert [release.minor for release in releases] == [f"2.{minor}" for minor in range(4, 4 + len(releases))]
-    source = (ROOT / "src/cli/torch_installation.cc").read_text()
+    source = (ROOT / "src/cli/launch/torch_installation.cc").read_text()
     assert re.search(r"kNewestMinor = (\d+);", source)[1] == releases[-1].minor.split(".")[1]  # type: ignore[index]
     assert f"PyTorch (2.4 to {releases[-1].minor}," in (ROOT / "README.md").read_text()
     assert releases[-1].minor in re.search(r"TESTED_TORCHES=\((.*)\)", (ROOT / "dev").read_text())[1].split()  # type: ignore[index]

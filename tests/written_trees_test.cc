@@ -122,7 +122,7 @@ class Net {
     record(7, 0, DType::kUInt8, {1, 2, 2, 2, 4}, step, Phase::kInference, kRecordBlocked);
     record(2, 0, DType::kFloat32, {2, 4}, step);
     if (fails) record(5, 0, DType::kInt64, {2}, step, Phase::kInference, kRecordFailedOp, SlotKind::kInput);
-    note(writer_.end_step(step, 0));
+    if (FollowsSteps* steps = writer_.parts().steps; steps != nullptr) note(steps->end_step(step, 0));
   }
   // How many records were refused, by the answer.
   [[nodiscard]] const std::map<std::string, int>& refused() const { return refused_; }
@@ -138,7 +138,8 @@ class Net {
     note(writer_.add_op(next_, op));
     OpDecision decision;
     decision.wanted = decision.inputs = decision.outputs = true;
-    writer_.op_decided(next_++, decision);
+    if (FollowsDecisions* decisions = writer_.parts().decisions; decisions != nullptr) decisions->op_decided(next_, decision);
+    ++next_;
   }
   void record(OpId op, uint16_t slot, DType dtype, const Shape& shape, int64_t step, Phase phase = Phase::kInference, uint8_t flags = 0,
               SlotKind kind = SlotKind::kOutput) {
@@ -250,7 +251,7 @@ std::string write_case(const Case& one) {
   auto writer = layout.create(info, one.spec);
   if (!writer.ok()) return text + concat("  refused: ", writer.status().message(), "\n");
   Net net(**writer);
-  net.keeps_values = one.spec.payload == Payload::kTensor || one.spec.payload == Payload::kFull || (*writer)->wants_values();
+  net.keeps_values = one.spec.payload == Payload::kTensor || one.spec.payload == Payload::kFull || (*writer)->parts().wants_values;
   for (int64_t step = 0; step < 2; ++step) net.run(step, one.name.find("scene=") != std::string::npos);
   const Status finished = (*writer)->finish("{}");
   writer->reset();

@@ -24,8 +24,8 @@ def differences(what: str, page: str, named: set[str], wanted: set[str]) -> list
 
 
 def commands() -> set[str]:
-    """List the commands of src/cli/commands.cc."""
-    return set(re.findall(r'Command\{\w+, "([\w-]+)"', read("src/cli/commands.cc")))
+    """List the commands of src/cli/command/commands.cc."""
+    return set(re.findall(r'Command\{\w+, "([\w-]+)"', read("src/cli/command/commands.cc")))
 
 
 def check_commands(page: str) -> list[str]:
@@ -42,7 +42,7 @@ def check_commands(page: str) -> list[str]:
 def options() -> set[str]:
     """List the options that the commands declare."""
     found: set[str] = set()
-    for path in sorted((ROOT / "src/cli").glob("*.cc")):
+    for path in sorted((ROOT / "src/cli").glob("*/*.cc")):
         if path.stem.endswith("_test"):
             continue
         found.update(re.findall(r'add_(?:option|flag)\(\s*"(?:-\w,)?(--[\w-]+)', path.read_text()))
@@ -57,7 +57,7 @@ def check_options(page: str) -> list[str]:
 def registered(table: str) -> list[str]:
     """List the names of the rows of a table, kDialects or kLayouts, of all systems."""
     names = []
-    for path in sorted((ROOT / "src/system").glob("*/*_system.h")):
+    for path in sorted((ROOT / "src/core/system").glob("*/*_system.h")):
         rows = re.search(rf"{table}\[\] = \{{\n(.*?)^\}};", path.read_text(), re.MULTILINE | re.DOTALL)
         names += re.findall(r'^    \{"(\w+)"', rows[1], re.MULTILINE) if rows else []
     return names
@@ -79,8 +79,9 @@ def check_plugins(readme: str) -> list[str]:
 def check_folders(architecture: str) -> list[str]:
     """Compare ARCHITECTURE.md's table of folders with the folders of src/."""
     named = set(re.findall(r"`src/([\w/]+)/`", architecture))
-    wanted = {path.name for path in (ROOT / "src").iterdir() if path.is_dir() and path.name != "source"}
-    wanted |= {f"source/{path.name}" for path in (ROOT / "src/source").iterdir() if path.is_dir()}
+    folders = [path for path in (ROOT / "src").glob("*/*") if path.is_dir() and path.parent.name != "cli" and path.name != "source"]
+    folders += [path for path in (ROOT / "src/capture/source").iterdir() if path.is_dir()]
+    wanted = {path.relative_to(ROOT / "src").as_posix() for path in folders} | {"cli"}
     return differences("folder of src/", "ARCHITECTURE.md", named, wanted)
 
 

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import lizard
-from project_files import ROOT, files_with, report
+from project_files import ROOT, files_with, inside, report
 
 # For what is built or installed, and for tests.
 FILE_LIMIT = 400
+# A source may hold what one other file uses, and a header is read as a whole.
+SOURCE_FILE_LIMIT = 600
 TEST_FILE_LIMIT = 800
 FUNCTION_LIMIT = 60
 TEST_FUNCTION_LIMIT = 80
@@ -30,17 +32,17 @@ MEMBER_LIMITS = {"CaptureSession": 20}
 LITERAL_OR_COMMENT = re.compile(r"""R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\])*"|(?<!\w)'(?:\\.|[^'\\])+'|//[^\n]*|/\*.*?\*/""", re.DOTALL)
 # path::function -> why it may be longer or take more parameters.
 LONG_FUNCTIONS: dict[str, str] = {
-    "src/source/onnxruntime/watched_runtime.cc::tensortap::onnxruntime::watched_run": "the parameters are those of the runtime's function",
+    "src/capture/source/onnxruntime/program/watched_runtime.cc::tensortap::onnxruntime::watched_run": "the runtime's function has these",
     **dict.fromkeys(
         [
-            "src/source/acl/failed_op_functions.cc::aclmdlCreateAndGetOpDesc",
-            "src/source/acl/memory_functions.cc::aclrtMemcpy2d",
-            "src/source/acl/operator_functions.cc::aclopCompileAndExecute",
-            "src/source/acl/operator_functions.cc::aclopCompileAndExecuteV2",
+            "src/capture/source/acl/failed_op_functions.cc::aclmdlCreateAndGetOpDesc",
+            "src/capture/source/acl/memory_functions.cc::aclrtMemcpy2d",
+            "src/capture/source/acl/operator_functions.cc::aclopCompileAndExecute",
+            "src/capture/source/acl/operator_functions.cc::aclopCompileAndExecuteV2",
         ],
         "its parameters are those of AscendCL",
     ),
-    "src/stats/wide_blocks-inl.h::tensortap::HWY_NAMESPACE::add_wide_tail": "its vector types come from a tag, which counts",
+    "src/core/stats/wide_blocks-inl.h::tensortap::HWY_NAMESPACE::add_wide_tail": "its vector types come from a tag, which counts",
 }
 
 
@@ -166,7 +168,7 @@ def check_includes() -> list[str]:
     includes = {}
     for path in files_with(".cc", ".h", under=("src",)):
         text = (ROOT / path).read_text()
-        includes[path.relative_to("src").as_posix()] = set(re.findall(r'^#include "([^"]+)"', text, re.MULTILINE))
+        includes[Path(*inside(path)).as_posix()] = set(re.findall(r'^#include "([^"]+)"', text, re.MULTILINE))
     problems = []
     for header, limit in REACH_LIMITS.items():
         share = reached_share(header, includes)
@@ -183,7 +185,7 @@ def main() -> int:
             problems.append(f"{path} has {lines} lines; the limit is {FILE_LIMIT}")
     for path in files_with(".cc", ".h", ".c", ".py"):
         lines = len((ROOT / path).read_text().splitlines())
-        limit = TEST_FILE_LIMIT if is_test(path) else FILE_LIMIT
+        limit = TEST_FILE_LIMIT if is_test(path) else SOURCE_FILE_LIMIT if path.suffix == ".cc" else FILE_LIMIT
         if lines > limit:
             problems.append(f"{path} has {lines} lines; the limit is {limit}")
         problems += check_functions(path)

@@ -19,14 +19,13 @@ from pathlib import Path
 
 from project_files import ROOT, report
 
-CAPTURE_HALF = ["base", "tensor", "trace", "plan", "stats", "format", "layout", "dialect", "registry", "capture", "api"]
 SHARED = {
-    "libtensortap_capture.so": "src/api",
-    "libtensortap_onnxruntime.so": "src/source/onnxruntime",
-    "libtensortap_pytorch.so": "src/source/pytorch",
-    "libtensortap_acl.so": "src/source/acl",
-    "libtensortap_atb.so": "src/source/atb",
-    "libtensortap_atb_abi0.so": "src/source/atb",
+    "libtensortap_capture.so": "src/capture/api",
+    "libtensortap_onnxruntime.so": "src/capture/source/onnxruntime",
+    "libtensortap_pytorch.so": "src/capture/source/pytorch",
+    "libtensortap_acl.so": "src/capture/source/acl",
+    "libtensortap_atb.so": "src/capture/source/atb",
+    "libtensortap_atb_abi0.so": "src/capture/source/atb",
 }
 # What another system's library looks for, by the names of C++.
 PROBES = ["libtensortap_atb.so", "libtensortap_atb_abi0.so"]
@@ -174,6 +173,17 @@ def banned_problems(archive: Path) -> list[str]:
     return problems
 
 
+def archives_of_the_capture_half(build: Path) -> list[Path]:
+    """List the static libraries of src/core and src/capture: one for each folder, of the folders of plugins one for each plugin."""
+    archives = []
+    for folder in sorted(path for storey in ("core", "capture") for path in (ROOT / "src" / storey).iterdir()):
+        if folder.name in ("format", "system"):
+            archives += [build / f"libtensortap_{folder.name}_{plugin.name}.a" for plugin in sorted(folder.iterdir()) if plugin.is_dir()]
+        elif folder.name not in ("source", "portable"):
+            archives.append(build / f"libtensortap_{folder.name}.a")
+    return archives
+
+
 def main() -> int:
     """Check the libraries of one build."""
     portable = sys.argv[1] == "--portable"
@@ -191,10 +201,8 @@ def main() -> int:
     problems += stub_problems(stub) if stub.exists() else [f"{STUB} was not built"]
     for binary in installed(build):
         problems += hardening_problems(binary) + needed_problems(binary) + (portable_problems(binary) if portable else [])
-    for layer in CAPTURE_HALF:
-        archive = build / f"libtensortap_{layer}.a"
-        if archive.exists():
-            problems += banned_problems(archive)
+    for archive in archives_of_the_capture_half(build):
+        problems += banned_problems(archive) if archive.exists() else [f"{archive.name} was not built"]
     for target in (
         "tensortap_onnxruntime.dir",
         "tensortap_capture_library.dir",

@@ -82,34 +82,34 @@ def check_links(path: Path, text: str) -> list[str]:
 
 
 def check_environment() -> list[str]:
-    """Compare docs/environment.md with the table of src/base/environment.cc."""
-    code = (ROOT / "src/base/environment.cc").read_text()
+    """Compare docs/environment.md with the table of src/core/base/environment.cc."""
+    code = (ROOT / "src/core/base/environment.cc").read_text()
     rows = re.findall(r'EnvironmentVariable\{\s*"(\w+)",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\}', code)
     wanted = {name: "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', meaning)) for name, meaning in rows}
     page = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", (ROOT / "docs/environment.md").read_text(), re.MULTILINE))
     problems = [f"docs/environment.md lacks: | `{name}` | {text} |" for name, text in wanted.items() if page.get(name) != text]
-    problems += [f"docs/environment.md names {name}, which src/base/environment.cc does not" for name in page if name not in wanted]
-    return problems if wanted else ["src/base/environment.cc has no table that could be read"]
+    problems += [f"docs/environment.md names {name}, which src/core/base/environment.cc does not" for name in page if name not in wanted]
+    return problems if wanted else ["src/core/base/environment.cc has no table that could be read"]
 
 
 def check_registry() -> list[str]:
     """Find rows of the registry without a page, and plugin folders without a row."""
     problems = []
     for table, folder in DOCUMENTED.items():
-        source = ROOT / f"src/registry/{table}.cc"
+        source = ROOT / f"src/core/registry/{table}.cc"
         if not source.exists():
             continue
-        plugins = ROOT / "src" / table.removesuffix("s")
+        plugins = ROOT / "src/core" / table.removesuffix("s")
         included = set(re.findall(rf'#include "{table.removesuffix("s")}/(\w+)/', source.read_text()))
         for plugin in sorted(item.name for item in plugins.iterdir() if item.is_dir() and item.name not in NO_TENSORS):
             if plugin not in included:
-                problems.append(f"src/registry/{table}.cc has no row for src/{table.removesuffix('s')}/{plugin}")
+                problems.append(f"src/core/registry/{table}.cc has no row for src/core/{table.removesuffix('s')}/{plugin}")
             if not (ROOT / folder / f"{plugin}.md").exists():
                 problems.append(f"{folder}/{plugin}.md is missing: every row of the registry has its page")
-    systems = (ROOT / "src/registry/systems.cc").read_text()
-    for system in sorted(item.name for item in (ROOT / "src/system").iterdir() if item.is_dir()):
+    systems = (ROOT / "src/core/registry/systems.cc").read_text()
+    for system in sorted(item.name for item in (ROOT / "src/core/system").iterdir() if item.is_dir()):
         if f'"system/{system}/{system}_system.h"' not in systems:
-            problems.append(f"src/registry/systems.cc has no row for src/system/{system}")
+            problems.append(f"src/core/registry/systems.cc has no row for src/core/system/{system}")
     return problems
 
 

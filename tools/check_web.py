@@ -16,7 +16,7 @@ from pathlib import Path
 from project_files import ROOT, report
 
 WEB = ROOT / "web"
-BUNDLE = ("index.html", "app.js", "app.css")
+BUNDLE = ("index.html", "icon.svg", "app.js", "app.css")
 
 
 def node_program() -> Path | None:

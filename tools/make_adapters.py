@@ -46,8 +46,8 @@ class Workshop:
         """Give a word that changes with all that an adapter is made of."""
         version = subprocess.run([*self.compiler, "--version"], check=False, capture_output=True, text=True).stdout
         adapter = self.sources / "source/pytorch"
-        files = [*sorted((adapter / "adapter").iterdir()), adapter / "adapter_interface.h", self.sources / "tensortap/capture.h"]
-        tools = [ROOT / "src/cli/adapter_build.cc", *(Path(word) for word in self.compiler if Path(word).is_file())]
+        files = [*sorted((adapter / "adapter").iterdir()), self.sources / "tensortap/capture.h"]
+        tools = [ROOT / "src/cli/launch/adapter_build.cc", *(Path(word) for word in self.compiler if Path(word).is_file())]
         stubs = [path for word in self.compiler if Path(word).is_dir() for path in sorted(Path(word).glob("*.so*"))]
         options = [word for word in self.compiler if not Path(word).exists()]
         words = f"{release} {string_abi} {shlex.join([*options, *self.names(Path('headers'))])} {version}"

@@ -8,6 +8,9 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# The storeys of src/ (tools/layers.txt). A file of one is included without its name.
+STOREYS = ("core", "capture", "analysis")
+INCLUDE_FOLDERS = (*(f"src/{storey}" for storey in STOREYS), "src", "include")
 
 
 @cache
@@ -25,6 +28,12 @@ def project_files() -> tuple[Path, ...]:
 def files_with(*suffixes: str, under: tuple[str, ...] = ()) -> list[Path]:
     """List the project's files that end like this, in these top folders (all without `under`)."""
     return [path for path in project_files() if path.suffix in suffixes and (not under or path.parts[0] in under)]
+
+
+def inside(path: Path) -> tuple[str, ...]:
+    """Split the path of a file in src/ into its folder and what is below it, without the storey."""
+    parts = path.parts[1:]
+    return parts[1:] if parts[0] in STOREYS else parts
 
 
 def report(check: str, problems: list[str]) -> int:

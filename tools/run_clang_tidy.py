@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from project_files import ROOT
+from project_files import INCLUDE_FOLDERS, ROOT
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 TOOL = "clang-tidy-16"
@@ -38,7 +38,7 @@ def closure(path: Path) -> frozenset[Path]:
             continue
         seen.add(current)
         for name in INCLUDE.findall(current.read_text()):
-            places = (current.parent / name, ROOT / "src" / name, ROOT / "include" / name)
+            places = (current.parent / name, *(ROOT / folder / name for folder in INCLUDE_FOLDERS))
             waiting += [place.resolve() for place in places if place.is_file()][:1]
     return frozenset(seen)
 

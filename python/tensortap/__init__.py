@@ -16,10 +16,14 @@ from tensortap._capture import Capture, capture, round, set_dump, step
 from tensortap._compare import Comparison, compare
 from tensortap._dump import Dump, open  # tensortap.open is its name
 from tensortap._error import Error
+from tensortap._memory_dump import MemoryDump
+from tensortap._module_capture import ModuleCapture
+from tensortap._module_records import ModuleRecords
 from tensortap._notebook import Record
 from tensortap._ops import Op, OpInput, Original
 from tensortap._report import report
 from tensortap._run import RunOptions, RunResult, run
+from tensortap._serve import Server, serve
 from tensortap._sketch import Sketch, merge_sketches
 from tensortap._topology import atb_json_to_onnx
 
@@ -28,12 +32,16 @@ __all__ = [
     "Comparison",
     "Dump",
     "Error",
+    "MemoryDump",
+    "ModuleCapture",
+    "ModuleRecords",
     "Op",
     "OpInput",
     "Original",
     "Record",
     "RunOptions",
     "RunResult",
+    "Server",
     "Sketch",
     "__version__",
     "atb_json_to_onnx",
@@ -45,6 +53,7 @@ __all__ = [
     "report",
     "round",
     "run",
+    "serve",
     "set_dump",
     "step",
 ]

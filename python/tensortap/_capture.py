@@ -12,11 +12,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, cast, overload
 
-from tensortap import _core
+from tensortap import _core, _html
 from tensortap._dump import Dump
 from tensortap._error import Error
+from tensortap._module_capture import ModuleCapture, end_step
+from tensortap._module_choice import is_module, read_slots, selection_beside
 from tensortap._run import _CODES, RunOptions, _selection
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ class CaptureOptions(TypedDict, total=False):
 
 
 class Capture:
-    """What `capture` gives.
+    """What `capture` gives, unless it is about a model.
 
     Attributes
     ----------
@@ -67,6 +69,18 @@ class Capture:
 
     def __init__(self) -> None:
         self.report: dict[str, Any] = {}
+        self._running = True
+
+    def __repr__(self) -> str:
+        return f"<tensortap.Capture {self._words()}>"
+
+    def _repr_html_(self) -> str:
+        return _html.paragraph(f"tensortap.Capture {self._words()}") + (self.dump._repr_html_() if "dump" in self.report else "")
+
+    def _words(self) -> str:
+        if "dump" in self.report:
+            return f"ended: {self.dump!r}"
+        return "running: the dump can be read after the block" if self._running else "ended: the dump is that of tensortap exec"
 
     @property
     def dump(self) -> Dump:
@@ -76,39 +90,102 @@ class Capture:
         return Dump(self.report["dump"])
 
 
-@contextlib.contextmanager
+class ModuleOptions(TypedDict, total=False):
+    """What to capture of a model, in memory.
+
+    Attributes
+    ----------
+    modules : str, class of modules, module, or sequence of these
+        Which modules: paths such as ``layers.*.attn``, where ``*`` is within a part and ``**`` any number of parts; all otherwise.
+    slots : str or sequence of str
+        Which tensors: ``out,grad`` otherwise; also ``in``, or single ones such as ``out0``.
+    full : bool
+        Keep values; statistics only otherwise.
+    memory : str or number
+        Most bytes to use, such as ``"2GB"``, which is the default. Tensors beyond it are counted and not kept.
+    """
+
+    modules: Any
+    slots: str | Sequence[str]
+    full: bool
+    memory: str | float
+
+
+class _Model(Protocol):
+    """A module of torch."""
+
+    def named_modules(self) -> Any: ...
+
+
+@overload
+def capture(model: _Model, /, *, out: str | os.PathLike[str] | None = None, **options: Unpack[ModuleOptions]) -> ModuleCapture: ...
+
+
+@overload
 def capture(
     config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     *,
     out: str | os.PathLike[str] | None = None,
     **options: Unpack[CaptureOptions],
-) -> Iterator[Capture]:
-    """Capture what the operators of PyTorch do inside a ``with`` block, on all threads.
+) -> contextlib.AbstractContextManager[Capture]: ...
 
-    Under ``tensortap exec`` the block changes nothing: the whole program is captured, as the command says.
+
+def capture(
+    config: Any = None, *, out: str | os.PathLike[str] | None = None, **options: Any
+) -> ModuleCapture | contextlib.AbstractContextManager[Capture]:
+    """Capture what the operators of PyTorch do inside a ``with`` block, on all threads; or what the modules of a model give, in memory.
+
+    Under ``tensortap exec`` the block changes nothing: the whole program is captured, as the command says. A capture in memory works there.
 
     Parameters
     ----------
     config : str, path or mapping, optional
         A dump config in any dialect: the path of a file, or what it holds. Statistics of every operator otherwise.
+        Or a ``torch.nn.Module``: then its modules are captured in memory, and can be read inside of the block.
     out : str or path, optional
-        Folder of the dump; that of the config, or ``tensortap_dump/TIME``, otherwise.
+        Folder of the dump; that of the config, or ``tensortap_dump/TIME``, otherwise. Of a model, no folder is written without it.
     **options
-        `CaptureOptions`; they win over the config.
+        `CaptureOptions`; they win over the config. Of a model `ModuleOptions`.
 
-    Yields
-    ------
-    Capture
-        Its report and dump can be read after the block.
+    Returns
+    -------
+    context manager
+        Of a `Capture`, whose report and dump can be read after the block; of a model a `ModuleCapture`.
 
     Raises
     ------
     Error
         When an argument is wrong, torch is not imported or no adapter for its release was built.
     """
+    about_model = is_module(config)
     for name in options:
-        if name not in CaptureOptions.__annotations__:
-            raise TypeError(f"capture() has no option {name!r}")
+        if name not in (ModuleOptions if about_model else CaptureOptions).__annotations__:
+            raise TypeError(_no_option(name, about_model))
+    return _of_model(config, out, options) if about_model else _in_folder(config, out, options)
+
+
+def _no_option(name: str, about_model: bool) -> str:
+    if name in ModuleOptions.__annotations__ and name not in CaptureOptions.__annotations__:
+        return f"capture() takes {name!r} for a model only: tensortap.capture(model, {name}=...)"
+    if about_model and name in CaptureOptions.__annotations__:
+        return f"capture() of a model has no option {name!r}; it has {', '.join(ModuleOptions.__annotations__)} and out"
+    return f"capture() has no option {name!r}"
+
+
+def _of_model(model: Any, out: str | os.PathLike[str] | None, options: Any) -> ModuleCapture:
+    modules, slots, full = options.get("modules"), options.get("slots", "out,grad"), bool(options.get("full", False))
+    beside = None
+    if out is not None:
+        chosen = selection_beside(model, modules)
+        payload = "full" if full else "stats"
+        there = [slot for slot in sorted(read_slots(slots)) if not slot.startswith("grad")] or ["out"]
+        beside = _in_folder({"levels": ["module"]}, out, {"ops": chosen, "payload": payload, "slots": there})
+    return ModuleCapture(model, modules, slots, options.get("memory", "2GB"), full, beside)
+
+
+@contextlib.contextmanager
+def _in_folder(config: Any, out: str | os.PathLike[str] | None, options: Any) -> Iterator[Capture]:
+    """Capture operators into a folder."""
     request = cast("RunOptions", dict(options))
     if config is not None:
         request["config"] = config
@@ -121,7 +198,10 @@ def capture(
     text = _core.capture_config(selection)
     result = Capture()
     if os.environ.get("TENSORTAP_EXEC"):
-        yield result
+        try:
+            yield result
+        finally:
+            result._running = False
         return
     library, functions = _installed_side()
     _open(library, functions, text, "config", folder)
@@ -131,6 +211,7 @@ def capture(
         importlib.import_module(f"{_SIDE}.endings").tell(functions, error)
         raise
     finally:
+        result._running = False
         result.report = _close(library, functions)
 
 
@@ -172,6 +253,7 @@ def step() -> None:
 
     The first call makes all steps of the process the program's own. Without a capture nothing happens.
     """
+    end_step()
     side = sys.modules.get(_SIDE)
     if side is not None and side.functions is not None:
         side.functions.step()
@@ -246,7 +328,7 @@ def _library_path() -> Path:
             mapped = line.split(maxsplit=5)[-1]
             if mapped.endswith("/" + _LIBRARY):
                 return Path(mapped)
-    package = Path(__file__).parent
+    package = Path(__file__).parent.resolve()
     for folder in (package / "lib", package.parent.parent):
         if (folder / _LIBRARY).exists():
             return folder / _LIBRARY

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tensortap import _analysis, _core
 from tensortap._error import Error
+from tensortap._module_reading import ModuleReading
 from tensortap._notebook import Record, dump_html
 from tensortap._ops import Op, made_op, read_object
 from tensortap._optional import optional_package
@@ -29,7 +30,7 @@ def joined(value: str | int | Sequence[object]) -> str:
     return str(value) if isinstance(value, str | int) else ",".join(str(part) for part in value)
 
 
-class Dump:
+class Dump(ModuleReading):
     """A dump of any layout, opened for reading. Everything in it is read when it is asked for.
 
     Parameters

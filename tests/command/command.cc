@@ -15,8 +15,8 @@
 #include <regex>
 #include <sstream>
 
-#include "cli/child_process.h"
-#include "cli/command_line.h"
+#include "cli/command/command_line.h"
+#include "cli/launch/child_process.h"
 
 namespace command {
 namespace {

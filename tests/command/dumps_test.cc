@@ -101,7 +101,7 @@ TEST_F(Dumps, LsSortsAndLimits) {
 TEST_F(Dumps, LsFitsTheTerminal) {
   for (const std::string& line : lines_of(at("ls dump", "80").out)) EXPECT_LE(line.size(), 110U);
   EXPECT_THAT(at("ls dump").out, HasSubstr("softmax_1"));
-  EXPECT_THAT(at("ls dump --type Softmax --columns op,type,slot,dtype,shape,min", "30").out, HasSubstr("Softmax"));
+  EXPECT_THAT(at("ls dump --type Softmax --columns op,type,slot,dtype,shape,min", "60").out, HasSubstr("Softmax"));
 }
 
 TEST_F(Dumps, LsKeepsWhatTellsNamesApartAndDropsTheLeastAskedStatistics) {

@@ -179,7 +179,7 @@ TEST_F(Errors, OfUsage) {
       {"run good.onnx --optimize best", {"best", "basic"}},
       {"run", {"MODEL"}},
       {"run good.onnx another.onnx", {"another\\.onnx"}},
-      {"completion fish", {"fish", "bash"}},
+      {"completion tcsh", {"tcsh", "bash"}},
       {"explain --where nan>", {"--where|column|\\^"}},
   });
 }

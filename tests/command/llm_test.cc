@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-#include "cli/llm_checks.h"
+#include "cli/llm/llm_checks.h"
 #include "command/command.h"
 #include "toy_engine.h"
 

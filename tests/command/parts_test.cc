@@ -151,7 +151,7 @@ TEST_F(Parts, LsListsTheRecordsOfAllWithTheirPart) {
   EXPECT_EQ(all.back().at("part"), "process_7");
   EXPECT_FALSE(second.front().contains("part"));
   const Done table = at("ls good");
-  EXPECT_THAT(table.out, StartsWith("part "));
+  EXPECT_THAT(table.out, StartsWith("part\t"));
   EXPECT_THAT(table.out, AllOf(HasSubstr("\nprocess_7"), HasSubstr("\nfirst")));
   EXPECT_THAT(table.err, HasSubstr(std::to_string(all.size()) + " of " + std::to_string(all.size()) + " records"));
   // One order over all.

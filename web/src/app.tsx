@@ -38,6 +38,9 @@ const TABS: Tab[] = [
 // Views of one record or pair belong to the tab of their list.
 const HOME: Record<string, string> = { tensor: 'table', pair: 'pairs' };
 
+// Views that contain a main element.
+const HAS_MAIN = /^(start|steps|tensor|pair|ranks)$/;
+
 const ALL_RANKS = '/#ranks';
 
 function View({ place, answer }: { place: Place; answer: DumpAnswer }) {
@@ -113,6 +116,7 @@ export function App() {
     const names = answer?.job ? [answer.job.name] : answer?.dumps.map((dump) => dump.name);
     document.title = names ? `${name} · ${names.join(' | ')}` : 'tensortap';
   }, [answer, home]);
+  const Frame = answer && HAS_MAIN.test(answer.job ? 'ranks' : place.view) ? 'div' : 'main';
   const changed = answer?.dumps.find((dump) => dump.changed && !dump.live);
   return (
     <>
@@ -132,6 +136,7 @@ export function App() {
             </a>
           ))}
         </nav>
+        {/^(graph|table|steps|pairs|live)$/.test(home) && place.view !== 'tensor' && <h1 class="unseen">{home}</h1>}
         {answer && answer.dumps.length > 1 && /^(graph|table|steps)$/.test(home) && <WhichDump which={which} />}
         <span class="spring" />
         {answer && !answer.job && (
@@ -160,7 +165,7 @@ export function App() {
           </button>
         </div>
       )}
-      <div class="view">{answer ? <View place={place} answer={answer} /> : !error && <Loading text="Opening the dump …" />}</div>
+      <Frame class="view">{answer ? <View place={place} answer={answer} /> : !error && <Loading text="Opening the dump …" />}</Frame>
       {searching && <Search which={which} onClose={() => setSearching(false)} />}
       {helping && <Help onClose={() => setHelping(false)} />}
     </>

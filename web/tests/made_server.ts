@@ -8,7 +8,12 @@ import type { DumpAnswer, RecordRow } from '../src/base/types.ts';
 import { binaryGraph, HOSTILE, madeGraph, opName } from './made_graph.ts';
 
 const BUNDLE = join(import.meta.dirname, '../dist');
-const KINDS: Record<string, string> = { '/': 'text/html', '/app.js': 'text/javascript', '/app.css': 'text/css' };
+const KINDS: Record<string, string> = {
+  '/': 'text/html',
+  '/app.js': 'text/javascript',
+  '/app.css': 'text/css',
+  '/icon.svg': 'image/svg+xml',
+};
 export const TOKEN = 'f00d';
 export const RECORDS = 1_000_000;
 export const BAD_OP = 4321;

@@ -27,6 +27,60 @@ const compared: Scenario = {
   },
 };
 
+const counted: Scenario = {
+  name: 'two dumps: a weight that differs is said, and the counts of the verdicts are those of all pairs',
+  async run(visitor) {
+    await visitor.open(pair.at(''));
+    await visitor.until(`[...document.querySelectorAll('.finding-text')].some((one) => one.textContent.includes('weights and inputs: '))`);
+    const said = visitor.page.locator('.finding', { hasText: 'weights and inputs: ' });
+    check((await said.innerText()).includes('1 different; the first that differs is'), `the start page says: ${await said.innerText()}`);
+    const numbers = (await visitor.text('[aria-label="Comparison"]'))
+      .replace(/\u202f/g, '')
+      .match(/\d+/g)!
+      .map(Number);
+    equal(
+      numbers.slice(1).reduce((sum, count) => sum + count, 0),
+      numbers[0],
+      'the sum of the verdicts',
+    );
+    await said.click();
+    await visitor.page.waitForSelector('.tensor-side .verdict.warn');
+    await visitor.open(pair.at('#pairs'));
+    await visitor.page.waitForSelector('.row');
+    const [all, ...verdicts] = (await visitor.text('.toolbar .count'))
+      .replace(/\u202f/g, '')
+      .match(/\d+/g)!
+      .map(Number);
+    equal(
+      verdicts.reduce((sum, count) => sum + count, 0),
+      all,
+      'the sum of the verdicts above the pairs',
+    );
+  },
+};
+
+const panel: Scenario = {
+  name: "two dumps: the graph's panel has verdict and error, and leads to the pair",
+  async run(visitor) {
+    for (const side of ['a', 'b']) {
+      await visitor.open(pair.at(`#graph?heat=error&dump=${side}`));
+      await visitor.graph();
+      await visitor.until(`!document.querySelector('.busy')`);
+      await visitor.page.keyboard.press('d');
+      await visitor.page.waitForSelector('.pairs-of-op .verdict.warn');
+      const rows = await visitor.page.locator('.pairs-of-op tbody tr').allInnerTexts();
+      check(
+        rows.some((row) => /out0\s+different\s+[\d.e-]+\s+born/.test(row)),
+        `the pairs of the op in ${side}: ${rows.join('; ')}`,
+      );
+    }
+    await visitor.picture('pair panel');
+    await visitor.page.click('.pairs-of-op tr:has(.verdict.warn):has-text("out0") a');
+    await visitor.until(`location.hash.startsWith('#pair?')`);
+    await visitor.until(`document.querySelector('.op-name')?.textContent.startsWith(${JSON.stringify(born)})`);
+  },
+};
+
 const pairs: Scenario = {
   name: 'pairs of tensors, and the values of one as differences',
   async run(visitor) {
@@ -75,7 +129,7 @@ const nothing: Scenario = {
 
 const browser = new TestBrowser(folder);
 try {
-  await runScenarios(browser, [compared, pairs, nothing]);
+  await runScenarios(browser, [compared, counted, panel, pairs, nothing]);
 } finally {
   await browser.close();
   pair.stop();

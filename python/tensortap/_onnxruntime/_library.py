@@ -42,7 +42,7 @@ class Library:
         Where the library is.
     follow : callable
         ``follow(function, before, after)``: the same function as a method whose calls are followed without a Python frame
-        (src/python/followed_method.h).
+        (src/capture/python/followed_method.h).
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ MOST_SHAPES = 256
 LARGEST = (1 << 64) - 1
 AS_IF_UNFOLLOWED = None
 DONE = ()
-"""Answers of a hook that runs before a followed method (src/python/followed_method.h)."""
+"""Answers of a hook that runs before a followed method (src/capture/python/followed_method.h)."""
 
 
 class Wrapper:

@@ -18,7 +18,7 @@ class Functions:
     follow
         ``follow(function, before, after)``: what to put into the place of a function or method, so that its calls are followed without a
         Python frame: ``before`` gets their arguments and gives None, or ``(token, None)`` to have ``after(token, exception or None)``
-        called (src/python/followed_method.h).
+        called (src/capture/python/followed_method.h).
     follow_in_place
         ``follow_in_place(function, before, after)``: the same for a Python function that stays in its place and is called
         ``f(*arguments)``; ``before`` gets no arguments.
@@ -32,6 +32,9 @@ class Functions:
         ``follow_modules(Module._call_impl, members of torch.compiler, begins, ends)``: follows the calls of modules from now on, but for
         those that torch.compile works on. Where calls are captured, ``begins(module, whether it is a root, arguments)`` gives what
         ``ends(that, whether it returned, result)`` gets, or None.
+    watch_calls
+        ``watch_calls(begins, ends)``: besides, and for each call of a module, ``begins(module, arguments, names of the last of them or
+        None)`` gives what ``ends(that, whether it returned, what the program gets)`` gets, or None. None and None end it.
     follow_graphs
         ``follow_graphs(function that runs a graph, met)``: follows the runs of compiled graphs from now on, and calls ``met(graph)`` at the
         first of a graph that ``bind_graph`` did not say anything of.
@@ -166,6 +169,7 @@ class Functions:
     replace_in_place: Callable[[object, Callable[[Any], None]], None]
     set_namers: Callable[[Callable[[Any, str], None], Callable[[Any], None]], None]
     follow_modules: Callable[[object, dict[str, Any], Callable[[Any, bool, Any], Any], Callable[[Any, bool, Any], None]], None]
+    watch_calls: Callable[[Callable[[Any, Any, Any], Any] | None, Callable[[Any, bool, Any], None] | None], None]
     follow_graphs: Callable[[object, Callable[[Any], None]], None]
     follow_compiler: Callable[[object, Callable[[], None]], None]
     bind_graph: Callable[[object, int, int], None]

@@ -1,5 +1,6 @@
 // The one way to the data: `get(path)` looks into what is embedded in the page first (a report opened from disk), then asks the server.
 
+import { parseExactly } from './exactly';
 import { Report } from './report';
 import { serverToken } from './token';
 
@@ -63,7 +64,7 @@ async function ask(path: string, options: RequestInit): Promise<Response> {
 export async function get<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
   const data = embedded();
   if (data) return fromReport(data, path) as Answer;
-  return (await (await ask(path, { signal })).json()) as Answer;
+  return parseExactly(await (await ask(path, { signal })).text()) as Answer;
 }
 
 function decoded(text: string): ArrayBuffer {

@@ -13,17 +13,33 @@ const STOPS = [
 ];
 const LEVELS = 256;
 
-function between(share: number): [number, number, number] {
-  const at = Math.min(Math.max(share, 0), 1) * (STOPS.length - 1);
-  const low = Math.min(Math.floor(at), STOPS.length - 2);
+// Blue below 0, orange above it, and nearly white at 0.
+const STOPS_AROUND_ZERO = [
+  [8, 64, 129],
+  [60, 126, 186],
+  [157, 196, 226],
+  [245, 245, 243],
+  [243, 190, 118],
+  [214, 126, 28],
+  [140, 72, 4],
+];
+
+type Channels = [number, number, number];
+
+function between(stops: number[][], share: number): Channels {
+  const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
+  const low = Math.min(Math.floor(at), stops.length - 2);
   const part = at - low;
-  const mix = (channel: number) => Math.round(STOPS[low][channel] * (1 - part) + STOPS[low + 1][channel] * part);
+  const mix = (channel: number) => Math.round(stops[low][channel] * (1 - part) + stops[low + 1][channel] * part);
   return [mix(0), mix(1), mix(2)];
 }
 
-const TABLE = Array.from({ length: LEVELS }, (_, level) => between(level / (LEVELS - 1)));
+const tableOf = (stops: number[][]) => Array.from({ length: LEVELS }, (_, level) => between(stops, level / (LEVELS - 1)));
+const TABLE = tableOf(STOPS);
+const TABLE_AROUND_ZERO = tableOf(STOPS_AROUND_ZERO);
 const WORDS = TABLE.map(([red, green, blue]) => `rgb(${red},${green},${blue})`);
-const IS_LIGHT = TABLE.map(([red, green, blue]) => 0.299 * red + 0.587 * green + 0.114 * blue > 128);
+const isLight = ([red, green, blue]: Channels) => 0.299 * red + 0.587 * green + 0.114 * blue > 128;
+const IS_LIGHT = TABLE.map(isLight);
 
 function levelOf(share: number): number {
   return Math.min(LEVELS - 1, Math.max(0, Math.round(share * (LEVELS - 1))));
@@ -42,7 +58,18 @@ export function textOnHeat(share: number): string {
   return IS_LIGHT[levelOf(share)] ? '#14171b' : '#ffffff';
 }
 
+// The colour of a value on a scale, and of text on it.
+export function channelsOf(value: number, scale: Scale): Channels {
+  return (scale.isAroundZero ? TABLE_AROUND_ZERO : TABLE)[levelOf(shareOf(value, scale))];
+}
+
+export function textOn(value: number, scale: Scale): string {
+  return isLight(channelsOf(value, scale)) ? '#14171b' : '#ffffff';
+}
+
 export interface Scale {
+  // From -x to x, with a colour for each sign.
+  isAroundZero?: boolean;
   smallest: number;
   largest: number;
   logarithmic: boolean;

@@ -41,6 +41,12 @@ export function counted(count: number, one: string, many = one + 's'): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
+// "3 equal, 5 different"; verdicts that no pair has are left out.
+export function formatVerdicts(verdicts: Record<string, number>): string {
+  const found = Object.entries(verdicts).filter(([, count]) => count > 0);
+  return found.map(([verdict, count]) => `${formatCount(count)} ${verdict}`).join(', ');
+}
+
 export function formatBytes(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let unit = 0;

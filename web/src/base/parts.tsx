@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { copyText } from './take_out';
 import type { SourceLines } from './types';
 
 export function Problem({ text }: { text: string | null }) {
@@ -23,11 +24,7 @@ export function Loading({ text = 'Loading …' }: { text?: string }) {
 export function CopyButton({ text, children }: { text: string; children: ComponentChildren }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      copyBySelection(text);
-    }
+    await copyText(text);
     setCopied(true);
     setTimeout(() => setCopied(false), 1500);
   };
@@ -36,16 +33,6 @@ export function CopyButton({ text, children }: { text: string; children: Compone
       {copied ? 'Copied' : children}
     </button>
   );
-}
-
-// Where the page may not write the clipboard: a selection can be copied all the same.
-function copyBySelection(text: string): void {
-  const field = document.createElement('textarea');
-  field.value = text;
-  document.body.append(field);
-  field.select();
-  document.execCommand('copy');
-  field.remove();
 }
 
 export function Source({ source, lines }: { source: string | null; lines: SourceLines | null }) {
@@ -124,4 +111,11 @@ export function StepChoice({ steps, value, onChange }: { steps: number[]; value:
       </button>
     </span>
   );
+}
+
+// How a verdict of a comparison looks.
+export function verdictKind(verdict: string): string {
+  if (verdict === 'different') return 'verdict warn';
+  if (verdict === 'non-finite') return 'verdict bad';
+  return 'verdict';
 }

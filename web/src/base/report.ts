@@ -1,6 +1,8 @@
 // A report is this page with answers in it. It makes an answer that it does not contain from those that it contains.
 
-import type { List, RecordRow, SearchHit, SeriesAnswer } from './types';
+import { withoutFloats, isFloat } from './floats';
+import { parseExactly } from './exactly';
+import type { List, Pair, RecordRow, SearchHit, SeriesAnswer } from './types';
 
 export const NON_FINITE = 'nan > 0 or pos_inf > 0 or neg_inf > 0';
 
@@ -20,7 +22,7 @@ const SERIES_KEYS = 'absmax,l2,mean,std,min,max,zero,nan';
 const MOST_HITS = 50;
 
 interface PairTable {
-  [pair: string]: unknown;
+  [pair: string]: Pair;
 }
 
 interface GraphNode {
@@ -34,7 +36,7 @@ export class Report {
   private readonly answers: Map<string, unknown>;
 
   constructor(text: string) {
-    this.answers = new Map(Object.entries(JSON.parse(text) as object).map(([path, answer]) => [keyOf(path), answer]));
+    this.answers = new Map(Object.entries(parseExactly(text) as object).map(([path, answer]) => [keyOf(path), answer]));
   }
 
   // undefined: not part of the report.
@@ -63,8 +65,10 @@ export class Report {
   private pairs(path: string): unknown {
     const list = this.answers.get(keyOf(path, ['from', 'limit'])) as { pairs: number[] } | undefined;
     const table = this.answers.get(keyOf('/api/pairs/table')) as PairTable | undefined;
+    const asked = new URLSearchParams(path.split('?')[1]);
+    if (table && asked.has('op')) return cutTo(pairsOfOp(Object.values(table), asked), asked);
     if (!list || !table) return undefined;
-    const part = cutTo(list.pairs, new URLSearchParams(path.split('?')[1]));
+    const part = cutTo(list.pairs, asked);
     return { ...part, items: part.items.map((pair) => table[String(pair)]) };
   }
 
@@ -79,6 +83,7 @@ export class Report {
   private search(asked: URLSearchParams, dump: string): unknown {
     const wanted = (asked.get('q') ?? '').toLowerCase();
     const of = dump === 'dump=b' ? '&dump=b' : '';
+    if (asked.get('kind') === 'type') return this.types(wanted, dump);
     const hits = new Map<number, SearchHit>();
     const add = (op: number | null, name: string, ...texts: unknown[]) => {
       if (op === null || hits.has(op)) return;
@@ -86,12 +91,28 @@ export class Report {
       hits.set(op, { kind: 'op', name, op_id: op, group: null, fragment: `#graph?op=${op}${of}` });
     };
     const graph = this.graph(dump) as { nodes: GraphNode[] } | undefined;
+    if (wanted === '' && !asked.has('kind')) return { total: 0, items: [] };
     graph?.nodes.forEach((node) => add(node.op, node.path || node.name, node.type));
     const records = this.answers.get(keyOf(`/api/records?${dump}`));
     if (isList(records)) (records.items as RecordRow[]).forEach((row) => add(row.op_id, row.op, row.type, row.source, row.module));
     const found = [...hits.values()];
     return { total: found.length, items: found.slice(0, MOST_HITS) };
   }
+
+  private types(wanted: string, dump: string): unknown {
+    const graph = this.graph(dump) as { nodes: GraphNode[] } | undefined;
+    const types = new Set(graph?.nodes.filter((node) => node.op !== null).map((node) => node.type));
+    const found = [...types].filter((type) => type !== '' && type.toLowerCase().includes(wanted));
+    const items = found.map((name) => ({ kind: 'type', name, op_id: null, group: null, fragment: `#table?type=${name}` }));
+    return { total: items.length, items: items.slice(0, MOST_HITS) };
+  }
+}
+
+// As far as the table of the report knows them.
+function pairsOfOp(pairs: Pair[], asked: URLSearchParams): Pair[] {
+  const isB = asked.get('dump') === 'b';
+  const [op, step] = [Number(asked.get('op')), Number(asked.get('step'))];
+  return pairs.filter((pair) => (isB ? pair.op_b === op && pair.step_b === step : pair.op_a === op && pair.step_a === step));
 }
 
 interface AnyList {
@@ -123,11 +144,23 @@ function inSteps(step: number, text: string): boolean {
 
 function isChosen(row: RecordRow, asked: URLSearchParams): boolean {
   const [op, step, type, slot] = ['op', 'step', 'type', 'slot'].map((name) => asked.get(name) ?? '');
-  if (op !== '' && row.op_id !== Number(op)) return false;
+  if (/^\d+$/.test(op) ? row.op_id !== Number(op) : op !== '' && !named(row.op, op)) return false;
   if (step !== '' && !inSteps(row.step, step)) return false;
   if (type !== '' && !type.split(',').includes(row.type)) return false;
   if (slot !== '' && !slot.split(',').some((one) => row.slot === one || row.slot.replace(/\d+$/, '') === one)) return false;
-  return asked.get('where') !== NON_FINITE || nonFinite(row) > 0;
+  const where = asked.get('where') ?? '';
+  const rest = withoutFloats(where);
+  if (rest !== null && !isFloat(row.dtype)) return false;
+  return (rest ?? where) !== NON_FINITE || nonFinite(row) > 0;
+}
+
+function named(name: string, pattern: string): boolean {
+  if (name === pattern) return true;
+  try {
+    return new RegExp(pattern).test(name);
+  } catch {
+    return false;
+  }
 }
 
 function order(value: unknown): number {
@@ -135,7 +168,7 @@ function order(value: unknown): number {
 }
 
 function chosen(rows: RecordRow[], asked: URLSearchParams): unknown {
-  const where = asked.get('where') ?? '';
+  const where = withoutFloats(asked.get('where') ?? '') ?? asked.get('where') ?? '';
   if (where !== '' && where !== NON_FINITE) return undefined;
   const found = rows.filter((row) => isChosen(row, asked));
   const sort = asked.get('sort') ?? '';

@@ -56,7 +56,9 @@ export interface CompareSummary {
   values_b: number;
   paired: number;
   records: number;
+  // Of records of values that ops made, and of weights and inputs.
   verdicts: Record<string, number>;
+  given: Record<string, number>;
   largest_error: Value;
   [more: string]: unknown;
 }

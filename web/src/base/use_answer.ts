@@ -1,6 +1,7 @@
 // An answer of the server as state of a component; the one before stays until the next arrives.
 
-import { useEffect, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { get } from './api';
 
 export interface Answer<Type> {
@@ -32,6 +33,13 @@ export function useLoaded<Type>(path: string | null, load: (path: string, signal
 
 export function useAnswer<Type>(path: string | null): Answer<Type> {
   return useLoaded<Type>(path, get);
+}
+
+// Keeps the last view until the answer that the page asked for arrives: an address must not meet the answer to another.
+export function useKept(isThere: boolean, view: () => ComponentChildren): ComponentChildren {
+  const kept = useRef<ComponentChildren>(null);
+  if (isThere) kept.current = view();
+  return kept.current;
 }
 
 export function messageOf(problem: unknown): string {

@@ -1,15 +1,14 @@
 // One tensor in both dumps: how far they are apart, and where.
 
-import { pathOf } from '../base/api';
+import { get, pathOf } from '../base/api';
 import { formatCount, formatShape, formatValue, isNonFinite } from '../base/format';
-import { Loading, Problem } from '../base/parts';
+import { Loading, Problem, verdictKind } from '../base/parts';
 import { change, linkTo, numberOf, type Place } from '../base/place';
 import type { Pair } from '../base/types';
-import { useAnswer } from '../base/use_answer';
+import { useKept, useLoaded } from '../base/use_answer';
 import { Bars } from '../tensor/histogram';
 import { parseAt } from '../tensor/slice_model';
 import { SliceView } from '../tensor/slice_view';
-import { verdictKind } from './pairs_view';
 
 const VIEWS: Record<string, string> = { difference: 'A − B', a: 'A', b: 'B', ulp: 'ULP' };
 const MEASURES: [string, string][] = [
@@ -55,10 +54,14 @@ function ulpText(bin: number): string {
 
 export function PairView({ place }: { place: Place }) {
   const number = numberOf(place, 'pair') ?? 0;
+  const loaded = useLoaded(pathOf(`/api/pair/${number}`, {}), async (asked, signal) => ({ number, pair: await get<Pair>(asked, signal) }));
+  const shown = loaded.value;
+  const view = useKept(shown?.number === number, () => shown && <ShownPair key={number} {...shown} place={place} />);
+  return loaded.error ? <Problem text={loaded.error} /> : (view ?? <Loading />);
+}
+
+function ShownPair({ number, pair, place }: { number: number; pair: Pair; place: Place }) {
   const view = place.parameters.get('view') ?? 'difference';
-  const loaded = useAnswer<Pair>(pathOf(`/api/pair/${number}`, {}));
-  const pair = loaded.value;
-  if (!pair) return loaded.error ? <Problem text={loaded.error} /> : <Loading />;
   const isSame = pair.shape_a?.join() === pair.shape_b?.join();
   return (
     <div class="tensor-view">
@@ -112,9 +115,10 @@ export function PairView({ place }: { place: Place }) {
         </div>
         {isSame || view === 'a' ? (
           <SliceView
-            key={number}
             shape={pair.shape_a}
             at={parseAt(place.parameters.get('at'), pair.shape_a)}
+            zoom={place.parameters.get('zoom')}
+            mayBeBad
             source={{
               address: `/api/pair/${number}/slice`,
               findAddress: `/api/pair/${number}/find`,

@@ -1,8 +1,8 @@
 // Two dumps, tensor by tensor.
 
-import { formatCount, formatShape, formatValue, isNonFinite } from '../base/format';
+import { counted, formatShape, formatValue, formatVerdicts, isNonFinite } from '../base/format';
 import { commandLine } from '../base/command_line';
-import { Choice, CopyButton, Problem } from '../base/parts';
+import { Choice, CopyButton, Problem, verdictKind } from '../base/parts';
 import { change, go, linkTo, numberOf, type Place } from '../base/place';
 import type { CompareState, DumpAnswer, Pair } from '../base/types';
 import { useRows, VirtualList } from '../table/virtual_list';
@@ -37,12 +37,6 @@ const COLUMNS: Column[] = [
   number('cosine', 'cosine', '5rem'),
 ];
 const TEMPLATE = COLUMNS.map((column) => column.width).join(' ');
-
-export function verdictKind(verdict: string): string {
-  if (verdict === 'different') return 'verdict warn';
-  if (verdict === 'non-finite') return 'verdict bad';
-  return 'verdict';
-}
 
 function Cells({ pair }: { pair: Pair }) {
   return (
@@ -85,10 +79,14 @@ function Header() {
 }
 
 function Summary({ state }: { state: CompareState }) {
-  const verdicts = Object.entries(state.summary?.verdicts ?? {}).filter(([, count]) => count > 0);
+  const { records = 0, verdicts = {}, given = {} } = state.summary ?? {};
+  const all: Record<string, number> = { ...verdicts };
+  for (const [verdict, count] of Object.entries(given)) all[verdict] = (all[verdict] ?? 0) + count;
+  const text = `${counted(records, 'pair')}: ${formatVerdicts(all)}`;
+  const parts = `Values of ops: ${formatVerdicts(verdicts) || 'none'}. Weights and inputs: ${formatVerdicts(given) || 'none'}.`;
   return (
-    <span class="count" role="status">
-      {verdicts.map(([verdict, count]) => `${formatCount(count)} ${verdict}`).join(', ')}
+    <span class="count" role="status" title={parts}>
+      {text}
     </span>
   );
 }

@@ -7,6 +7,13 @@ const FINEST = 512;
 const STEP = 8;
 const LEVELS = 6;
 
+interface Box {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
 export class EdgeIndex {
   readonly left: Float32Array;
   readonly right: Float32Array;
@@ -16,7 +23,8 @@ export class EdgeIndex {
   private readonly seen: Uint32Array;
   private turn = 0;
 
-  constructor(graph: Graph) {
+  // The index measures edges of nodes with a number in `folded`, and never visits them.
+  constructor(graph: Graph, folded: Uint32Array) {
     this.left = new Float32Array(graph.edges).fill(Infinity);
     this.right = new Float32Array(graph.edges).fill(-Infinity);
     this.top = new Float32Array(graph.edges).fill(Infinity);
@@ -31,7 +39,7 @@ export class EdgeIndex {
         if (y < this.top[edge]) this.top[edge] = y;
         if (y > this.bottom[edge]) this.bottom[edge] = y;
       }
-      if (this.bottom[edge] >= this.top[edge]) this.put(edge);
+      if (this.bottom[edge] >= this.top[edge] && folded[graph.edgeFrom[edge]] === 0) this.put(edge);
     }
   }
 
@@ -51,19 +59,19 @@ export class EdgeIndex {
     }
   }
 
-  // Calls `visit` for each edge that crosses the rectangle, long ones first, until it returns false or `most` edges were looked at.
-  // Edges shorter than `shortest` are left out.
-  visit(
-    box: { left: number; top: number; right: number; bottom: number },
-    shortest: number,
-    most: number,
-    visit: (edge: number) => boolean,
-  ): void {
+  crosses(edge: number, box: Box): boolean {
+    const isBeside = this.right[edge] < box.left || this.left[edge] > box.right;
+    return !isBeside && this.bottom[edge] >= box.top && this.top[edge] <= box.bottom;
+  }
+
+  // Calls `visit` for each edge that crosses the rectangle, long ones first, until `most` edges were looked at; false when there are more.
+  // Edges shorter than `shortest` do not count.
+  visit(box: Box, shortest: number, most: number, visit: (edge: number) => void): boolean {
     this.turn++;
     let looked = 0;
     let size = FINEST * STEP ** (LEVELS - 1);
     for (let level = LEVELS - 1; level >= 0; level--, size /= STEP) {
-      if (size * STEP < shortest) return;
+      if (size * STEP < shortest) return true;
       const last = Math.floor(box.bottom / size);
       for (let bucket = Math.floor(box.top / size); bucket <= last; bucket++) {
         const edges = this.levels[level].get(bucket);
@@ -71,12 +79,11 @@ export class EdgeIndex {
         for (const edge of edges) {
           if (this.seen[edge] === this.turn) continue;
           this.seen[edge] = this.turn;
-          if (++looked > most) return;
-          if (this.bottom[edge] < box.top || this.top[edge] > box.bottom) continue;
-          if (this.right[edge] < box.left || this.left[edge] > box.right) continue;
-          if (!visit(edge)) return;
+          if (++looked > most) return false;
+          if (this.crosses(edge, box)) visit(edge);
         }
       }
     }
+    return true;
   }
 }

@@ -24,6 +24,13 @@ export class LetterWidths {
     return width;
   }
 
+  // The width of the whole text, in units of the font's size.
+  width(text: string, isBold: boolean): number {
+    let width = 0;
+    for (const letter of text.slice(0, 400)) width += this.letter(letter, isBold);
+    return width;
+  }
+
   // The text, or its beginning and its end with an ellipsis between: long names differ at their ends.
   fit(text: string, room: number, isBold: boolean): string {
     const letters = text.length > 400 ? [...text.slice(0, 200), ...text.slice(-200)] : [...text];

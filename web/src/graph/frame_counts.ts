@@ -1,5 +1,6 @@
 // What the last frames took, for tests and `./dev bench --web`.
 
+import type { Scene } from './scene';
 import type { Viewport } from './viewport';
 
 export interface FrameCounts {
@@ -8,6 +9,8 @@ export interface FrameCounts {
   mostMarks: number;
   mostLabels: number;
   milliseconds: number[];
+  // What the last frame showed.
+  scene: Scene;
 }
 
 declare global {
@@ -17,10 +20,12 @@ declare global {
   }
 }
 
-export function countFrame(marks: number, labels: number, milliseconds: number): void {
-  window.tensortapFrames ??= { frames: 0, marks: 0, mostMarks: 0, mostLabels: 0, milliseconds: [] };
+export function countFrame(scene: Scene, labels: number, milliseconds: number): void {
+  window.tensortapFrames ??= { frames: 0, marks: 0, mostMarks: 0, mostLabels: 0, milliseconds: [], scene };
   const counts = window.tensortapFrames;
+  const { marks } = scene;
   counts.frames++;
+  counts.scene = scene;
   counts.marks = marks;
   counts.mostMarks = Math.max(counts.mostMarks, marks);
   counts.mostLabels = Math.max(counts.mostLabels, labels);

@@ -1,24 +1,28 @@
 // The canvas of a graph: paints when something changed, and turns pointer movements into a view.
 
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { counted } from '../base/format';
 import { interfaceScale } from '../base/theme';
-import { EdgeIndex } from './edge_index';
+import type { Which } from '../base/types';
 import { countFrame } from './frame_counts';
 import type { Graph } from './graph_model';
 import { itemHeat, type Heat } from './heat';
 import { Painter } from './paint';
 import { Scene } from './scene';
+import { edgeAt, HoverCard, type Hovered } from './hover_card';
 import { tilesOf } from './tiles';
 import type { Viewport } from './viewport';
 
 interface Properties {
   scene: Scene;
+  which: Which;
   viewport: Viewport;
   heat: Heat | null;
   bad: Heat | null;
   selected: number;
   flow: readonly number[];
   flowIsError: boolean;
+  highlight: Uint8Array | null;
   label: string;
   onSelect(node: number): void;
   onOpen(node: number): void;
@@ -26,7 +30,17 @@ interface Properties {
 }
 
 export function sceneOf(graph: Graph): Scene {
-  return new Scene(graph, tilesOf(graph), new EdgeIndex(graph));
+  return new Scene(graph, tilesOf(graph));
+}
+
+// What the picture does not show, in words.
+function leftOutText({ leftOut, more, foldedNodes }: Scene): string {
+  const parts: string[] = [];
+  if (leftOut > 0 || more) parts.push(`${more ? 'More than ' : ''}${counted(leftOut, 'line')} left out. Zoom in, or close groups.`);
+  if (foldedNodes > 0) {
+    parts.push(`Lines of ${counted(foldedNodes, 'constant')} that many ops read are folded. Select one to see its lines.`);
+  }
+  return parts.join(' ');
 }
 
 // The innermost thing under a point: an op or a box before the open group around it.
@@ -49,6 +63,8 @@ export function GraphCanvas(properties: Properties) {
   const latest = useRef({ ...properties, colours });
   latest.current = { ...properties, colours };
   const request = useRef<() => void>(() => undefined);
+  const [note, setNote] = useState('');
+  const [hovered, setHovered] = useState<Hovered | null>(null);
 
   useEffect(() => {
     const element = canvas.current!;
@@ -59,9 +75,11 @@ export function GraphCanvas(properties: Properties) {
       const now = latest.current;
       const begin = performance.now();
       const ratio = devicePixelRatio;
-      now.scene.choose(viewport.view, viewport.size, interfaceScale());
-      painter.paint(now.scene, viewport.view, viewport.size, ratio, now.colours, now);
-      countFrame(now.scene.marks, painter.labels, performance.now() - begin);
+      now.scene.choose(viewport.view, viewport.size, interfaceScale(), now.selected);
+      const byFamily = now.heat === null || now.heat.by === 'nonfinite';
+      painter.paint(now.scene, viewport.view, viewport.size, ratio, now.colours, { ...now, byFamily });
+      countFrame(now.scene, painter.labels, performance.now() - begin);
+      setNote(leftOutText(now.scene));
     };
     const ask = () => {
       if (waiting === 0) waiting = requestAnimationFrame(paint);
@@ -87,6 +105,7 @@ export function GraphCanvas(properties: Properties) {
     addEventListener('themechange', repaint);
     const stop = viewport.listen(ask);
     const stopPointers = followPointers(element, viewport, () => latest.current);
+    const stopHover = followHover(element, viewport, () => latest.current.scene, setHovered);
     resize();
     return () => {
       cancelAnimationFrame(waiting);
@@ -94,16 +113,69 @@ export function GraphCanvas(properties: Properties) {
       removeEventListener('themechange', repaint);
       stop();
       stopPointers();
+      stopHover();
     };
   }, [viewport]);
 
-  useEffect(() => request.current(), [scene, colours, properties.selected, properties.flow, properties.flowIsError]);
-  return <canvas ref={canvas} class="graph-canvas" tabIndex={0} role="application" aria-label={properties.label} />;
+  useEffect(() => request.current(), [scene, colours, properties.selected, properties.flow, properties.flowIsError, properties.highlight]);
+  return (
+    <>
+      <canvas ref={canvas} class="graph-canvas" tabIndex={0} role="application" aria-label={properties.label} />
+      {hovered && <HoverCard scene={scene} which={properties.which} hovered={hovered} room={viewport.size.width} />}
+      {note && (
+        <p class={scene.leftOut > 0 || scene.more ? 'left-out warn' : 'left-out'} role="status">
+          {note}
+        </p>
+      )}
+    </>
+  );
+}
+
+const STILL = 120;
+const TWICE = 500;
+
+// Tells what the pointer rests on.
+function followHover(
+  element: HTMLCanvasElement,
+  viewport: Viewport,
+  scene: () => Scene,
+  tell: (hovered: Hovered | null) => void,
+): () => void {
+  let timer = 0;
+  const end = () => {
+    clearTimeout(timer);
+    tell(null);
+  };
+  const move = (event: PointerEvent) => {
+    end();
+    if (event.buttons !== 0) return;
+    timer = window.setTimeout(() => {
+      const box = element.getBoundingClientRect();
+      const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+      const at = viewport.toGraph(x, y);
+      const now = scene();
+      const item = itemAt(now, at.x, at.y);
+      const edge = item < 0 ? edgeAt(now, viewport, at.x, at.y) : -1;
+      if (item >= 0 || edge >= 0) tell({ node: edge < 0 ? item : now.graph.edgeFrom[edge], edge, x, y });
+    }, STILL);
+  };
+  const stop = viewport.listen(end);
+  element.addEventListener('pointermove', move);
+  element.addEventListener('pointerdown', end);
+  element.addEventListener('pointerleave', end);
+  return () => {
+    clearTimeout(timer);
+    stop();
+    element.removeEventListener('pointermove', move);
+    element.removeEventListener('pointerdown', end);
+    element.removeEventListener('pointerleave', end);
+  };
 }
 
 function followPointers(element: HTMLCanvasElement, viewport: Viewport, latest: () => Properties): () => void {
   const down = new Map<number, { x: number; y: number }>();
   let moved = 0;
+  let first = { item: -1, time: -Infinity, x: 0, y: 0 };
   const pointOf = (event: MouseEvent) => {
     const box = element.getBoundingClientRect();
     return { x: event.clientX - box.left, y: event.clientY - box.top };
@@ -137,11 +209,15 @@ function followPointers(element: HTMLCanvasElement, viewport: Viewport, latest: 
     down.set(event.pointerId, now);
   };
   const release = (event: PointerEvent) => {
-    if (down.delete(event.pointerId) && moved < 4 && event.type === 'pointerup') latest().onSelect(under(event));
+    if (!down.delete(event.pointerId) || moved >= 4 || event.type !== 'pointerup') return;
+    const isSecond = event.timeStamp - first.time < TWICE && Math.hypot(event.clientX - first.x, event.clientY - first.y) < 6;
+    if (isSecond) return;
+    first = { item: under(event), time: event.timeStamp, x: event.clientX, y: event.clientY };
+    latest().onSelect(first.item);
   };
-  const twice = (event: MouseEvent) => {
-    const item = under(event);
-    if (item >= 0) latest().onOpen(item);
+  // The panel that the first click opens moves the graph: what lay under that click counts.
+  const twice = () => {
+    if (first.item >= 0) latest().onOpen(first.item);
   };
   const wheel = (event: WheelEvent) => {
     event.preventDefault();

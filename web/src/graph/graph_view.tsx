@@ -1,20 +1,27 @@
 // The graph with its colours: one dump, or two beside each other that move together.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { pathOf } from '../base/api';
+import { counted } from '../base/format';
 import { interfaceScale } from '../base/theme';
 import { Choice, Loading, Problem, StepChoice } from '../base/parts';
 import { change, numberOf, readPlace, type Place } from '../base/place';
 import type { DumpAnswer, Which } from '../base/types';
+import { useAnswer } from '../base/use_answer';
 import './frame_counts';
 import { GraphCanvas } from './graph_canvas';
 import { NO_OP } from './graph_model';
 import { HEAT_KEYS, PAIR_KEYS, type Heat } from './heat';
 import { useGraphKeys } from './graph_keys';
 import { Legend } from './legend';
+import { Minimap } from './minimap';
 import { OpPanel } from './op_panel';
 import type { Scene } from './scene';
 import { useFlow, useHeat, useScene, type Opened } from './use_graph';
 import { Viewport } from './viewport';
+
+// A smaller graph is seen as a whole.
+const MINIMAP_FROM = 20;
 
 function openedBy(place: Place, reveal: number | null): Opened {
   return {
@@ -64,12 +71,15 @@ function usePosition(scene: Scene | null, viewport: Viewport, place: Place, sele
     if (kept && node >= 0) {
       const now = viewport.toWindow(scene.tiles.left[node], scene.tiles.top[node]);
       viewport.pan(kept.x - now.x, kept.y - now.y);
+      clicked.current = true;
+      // The user wants to see the group that opens.
+      if (scene.graph.isOpen[node] && !viewport.isVisible(scene.tiles, node)) viewport.begin(scene.tiles, viewport.view.k, node);
       return;
     }
     const wanted = isFirst ? readView(place) : null;
     if (wanted) viewport.set(wanted);
     else if (selected >= 0) viewport.centre(scene.tiles, selected, isFirst ? interfaceScale() : Math.max(viewport.view.k, 0.5));
-    else if (isFirst) viewport.begin(scene.tiles, interfaceScale());
+    else if (isFirst) viewport.begin(scene.tiles, interfaceScale(), scene.firstModule());
   }, [scene, sized]);
   useEffect(() => {
     const isSeen = clicked.current;
@@ -130,6 +140,12 @@ export function GraphView({ place, answer }: { place: Place; answer: DumpAnswer 
     if (scene && op !== null && group === null && !loaded.loading && (shown < 0 || scene.graph.isGroup[shown]) && reveal !== op)
       setReveal(op);
   }, [scene, op, group, shown, loaded.loading]);
+  const type = place.parameters.get('type');
+  const ofType = useAnswer<{ ops: number[] }>(type === null ? null : pathOf('/api/ops', { dump: which, type }));
+  const highlight = useMemo(
+    () => (scene && type !== null && !ofType.loading ? scene.itemsOf(type, ofType.value?.ops ?? []) : null),
+    [scene, type, ofType.value, ofType.loading],
+  );
   const { anchor, clicked } = usePosition(scene, viewport, place, selected, sized);
   useViewInPlace(viewport);
 
@@ -168,6 +184,11 @@ export function GraphView({ place, answer }: { place: Place; answer: DumpAnswer 
             <input type="checkbox" checked={beside} onChange={() => change({ beside: beside ? null : '1' })} />A and B side by side
           </label>
         )}
+        {type !== null && (
+          <button type="button" class="chip" title="End the highlight" onClick={() => change({ type: null })}>
+            {ofType.value ? `${counted(ofType.value.ops.length, 'op')} of ${type}` : type} ×
+          </button>
+        )}
         <span class="spring" />
         {(loaded.loading || heat.loading) && <span class="busy">loading</span>}
         <button type="button" class="quiet" title="Zoom out (-)" aria-label="Zoom out" onClick={() => viewport.zoom(1 / 1.4)}>
@@ -187,9 +208,11 @@ export function GraphView({ place, answer }: { place: Place; answer: DumpAnswer 
             <GraphCanvas
               {...common}
               scene={scene}
+              which={which}
               heat={heat.value}
               bad={bad.value}
               selected={selected}
+              highlight={highlight}
               label={`Graph of ${dump.name}. Arrow keys follow the edges.`}
               onSelect={(node) => {
                 clicked.current = true;
@@ -200,14 +223,15 @@ export function GraphView({ place, answer }: { place: Place; answer: DumpAnswer 
           ) : (
             !loaded.error && <Loading text="Laying out the graph …" />
           )}
-          {scene && <Legend heat={heat.value} flow={way.nodes.length > 1} flowIsError={flowIsError} />}
+          {scene && <Legend scene={scene} heat={heat.value} flow={way.nodes.length > 1} flowIsError={flowIsError} />}
+          {scene && scene.graph.nodes >= MINIMAP_FROM && <Minimap scene={scene} viewport={viewport} />}
           {beside && <span class="side-name">A</span>}
         </div>
         {beside && <Beside answer={answer} place={place} which={which} viewport={viewport} by={by} step={step} />}
         {op !== null && group === null && (
           <aside class="panel" aria-label="Selected op" aria-live="polite">
             <ClosePanel />
-            <OpPanel op={op} dump={dump} which={which} step={step} />
+            <OpPanel op={op} dump={dump} which={which} step={step} isCompared={answer.compare?.state === 'ready'} />
           </aside>
         )}
         {group !== null && scene && selected >= 0 && (
@@ -280,12 +304,14 @@ function Beside({ answer, place, which, viewport, by, step }: BesideProperties) 
       {loaded.value && (
         <GraphCanvas
           scene={loaded.value}
+          which={other}
           viewport={viewport}
           heat={heat.value}
           bad={bad}
           selected={-1}
           flow={[]}
           flowIsError={false}
+          highlight={null}
           label={`Graph of ${dump.name}`}
           onSelect={() => undefined}
           onOpen={() => undefined}

@@ -3,7 +3,9 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { endTexts, heatChannels, valueAt } from '../base/colours';
 import { formatNumber } from '../base/format';
+import { FAMILIES } from './families';
 import { HEAT_KEYS, PAIR_KEYS, type Heat } from './heat';
+import type { Scene } from './scene';
 
 export function Ramp() {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -16,7 +18,14 @@ export function Ramp() {
   return <canvas ref={canvas} width={256} height={1} class="ramp" aria-hidden="true" />;
 }
 
-export function Legend({ heat, flow, flowIsError }: { heat: Heat | null; flow: boolean; flowIsError: boolean }) {
+interface LegendProperties {
+  scene: Scene;
+  heat: Heat | null;
+  flow: boolean;
+  flowIsError: boolean;
+}
+
+export function Legend({ scene, heat, flow, flowIsError }: LegendProperties) {
   const isScale = heat && heat.by !== 'nonfinite' && heat.scale.largest >= heat.scale.smallest;
   return (
     <aside class="legend" aria-label="Colours">
@@ -34,10 +43,22 @@ export function Legend({ heat, flow, flowIsError }: { heat: Heat | null; flow: b
           </div>
         </div>
       )}
+      {!isScale && (
+        <div class="legend-keys families" title="Finite ops by what they do">
+          {scene
+            .familiesShown()
+            .map((family) => FAMILIES[family])
+            .map(({ name, colour }) => (
+              <span key={name} class="key" style={{ '--key': `var(${colour || '--node'})` }}>
+                {name}
+              </span>
+            ))}
+        </div>
+      )}
       <div class="legend-keys">
         <span class="key bad">NaN or Inf</span>
         <span class="key missing">not captured</span>
-        <span class="key plain">{isScale ? 'not measured' : 'finite'}</span>
+        {isScale && <span class="key plain">not measured</span>}
         {flow && <span class={flowIsError ? 'key way error' : 'key way'}>{flowIsError ? "the error's way" : "the value's way"}</span>}
         {flow && <span class={flowIsError ? 'key leap error' : 'key leap'}>through memory or to another step</span>}
       </div>

@@ -2,10 +2,10 @@
 
 import { pathOf } from '../base/api';
 import { counted, formatShape, formatValue, isNonFinite } from '../base/format';
-import { Problem, Source } from '../base/parts';
-import { linkTo } from '../base/place';
+import { Problem, Source, verdictKind } from '../base/parts';
+import { change, linkTo } from '../base/place';
 import { NON_FINITE } from '../base/report';
-import type { DumpInfo, List, OpAnswer, RecordRow, Which } from '../base/types';
+import type { DumpInfo, List, OpAnswer, Pair, RecordRow, Which } from '../base/types';
 import { useAnswer } from '../base/use_answer';
 
 function nonFinite(row: RecordRow): number {
@@ -51,6 +51,47 @@ function Records({ rows, dump }: { rows: RecordRow[]; dump: Which }) {
   );
 }
 
+// How far the op's tensors are from those of the other dump.
+function Pairs({ pairs, which, total }: { pairs: Pair[]; which: Which; total: number }) {
+  return (
+    <section aria-label="Against the other dump">
+      <h3>
+        Against {which === 'b' ? 'A' : 'B'}
+        {total > pairs.length ? `, ${pairs.length} of ${counted(total, 'pair')}` : ''}
+      </h3>
+      <table class="records pairs-of-op">
+        <thead>
+          <tr>
+            <th>slot</th>
+            <th>verdict</th>
+            <th class="number">error</th>
+            <th>birth</th>
+          </tr>
+        </thead>
+        <tbody>
+          {pairs.map((pair) => (
+            <tr key={pair.pair}>
+              <td>{slotOf(which === 'b' ? pair.b : pair.a)}</td>
+              <td>
+                <a class={verdictKind(pair.verdict)} href={linkTo('pair', { pair: pair.pair })}>
+                  {pair.verdict}
+                </a>
+              </td>
+              <Cell value={pair.error} />
+              <td>{formatValue(pair.birth)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+// "layer:out0@3" is of slot out0.
+function slotOf(record: string): string {
+  return record.slice(record.lastIndexOf(':') + 1).replace(/@.*/, '');
+}
+
 // The step to show where none was chosen: the first in which the op had a value that is not finite, else the last.
 function useStep(op: number, dump: DumpInfo, which: Which, chosen: number | null): number | null {
   const path = pathOf('/api/records', { dump: which, op, where: NON_FINITE, limit: 1 });
@@ -63,11 +104,23 @@ function useStep(op: number, dump: DumpInfo, which: Which, chosen: number | null
 
 const SHOWN = 60;
 
-export function OpPanel({ op, dump, which, step }: { op: number; dump: DumpInfo; which: Which; step: number | null }) {
+interface OpPanelProperties {
+  op: number;
+  dump: DumpInfo;
+  which: Which;
+  step: number | null;
+  // Whether there is a comparison with another dump.
+  isCompared: boolean;
+}
+
+export function OpPanel({ op, dump, which, step, isCompared }: OpPanelProperties) {
   const answer = useAnswer<OpAnswer>(pathOf(`/api/op/${op}`, { dump: which }));
   const shownStep = useStep(op, dump, which, step);
   const rows = useAnswer<List<RecordRow>>(
     shownStep === null ? null : pathOf('/api/records', { dump: which, op, step: shownStep, limit: SHOWN }),
+  );
+  const pairs = useAnswer<List<Pair>>(
+    isCompared && shownStep !== null ? pathOf('/api/pairs', { dump: which, op, step: shownStep, limit: SHOWN }) : null,
   );
   const about = answer.value;
   if (!about) return answer.error ? <Problem text={answer.error} /> : null;
@@ -76,7 +129,12 @@ export function OpPanel({ op, dump, which, step }: { op: number; dump: DumpInfo;
       <h2 class="op-name">{about.name}</h2>
       <dl class="facts">
         <dt>Type</dt>
-        <dd>{about.type}</dd>
+        <dd>
+          {about.type}{' '}
+          <button type="button" class="quiet highlight" onClick={() => change({ type: about.type })}>
+            Highlight all
+          </button>
+        </dd>
         {about.module && (
           <>
             <dt>Module</dt>
@@ -113,7 +171,9 @@ export function OpPanel({ op, dump, which, step }: { op: number; dump: DumpInfo;
           <Records rows={rows.value.items} dump={which} />
         </section>
       )}
-      <Problem text={rows.error} />
+      {pairs.value && pairs.value.total > 0 && <Pairs pairs={pairs.value.items} which={which} total={pairs.value.total} />}
+      {pairs.value?.total === 0 && <p class="missing-note">This op has no pair in the other dump.</p>}
+      <Problem text={rows.error ?? pairs.error} />
       <nav class="actions">
         <a href={linkTo('table', { op, dump: which })}>{counted(about.records, 'record')} in the table</a>
         {dump.steps.length > 1 && <a href={linkTo('steps', { op, dump: which })}>Over the steps</a>}

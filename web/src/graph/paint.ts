@@ -2,7 +2,9 @@
 
 import { heatColour, textOnHeat } from '../base/colours';
 import { cssColour, interfaceScale } from '../base/theme';
+import { FAMILIES } from './families';
 import { fontOf, LetterWidths } from './fitted';
+import { edgesBetween } from './flow_edges';
 import type { ItemHeat } from './heat';
 import { Scene, type Size, type View } from './scene';
 import type { Tiles } from './tiles';
@@ -12,6 +14,9 @@ const TEXT_FROM = 0.35;
 const TWO_LINES_FROM = 0.7;
 const BORDERS_FROM = 0.12;
 const CURVES_FROM = 0.2;
+// How far letters shrink before a text is cut: in shares of their size, and in pixels.
+const SMALLER = 0.72;
+const SMALLEST_LETTERS = 6.5;
 
 export interface Colours {
   background: string;
@@ -25,6 +30,7 @@ export interface Colours {
   bad: string;
   error: string;
   hatch: CanvasPattern | string;
+  families: string[];
 }
 
 export interface Marked {
@@ -32,6 +38,10 @@ export interface Marked {
   // Nodes on the way of a NaN or an error, from its origin on.
   flow: readonly number[];
   flowIsError: boolean;
+  // Of each item whether it is, or holds, an op of the type that is looked for; null: none is.
+  highlight: Uint8Array | null;
+  // Ops without heat have the colour of their family.
+  byFamily: boolean;
 }
 
 function hatching(context: CanvasRenderingContext2D, base: string, line: string): CanvasPattern | string {
@@ -63,6 +73,7 @@ export function coloursNow(context: CanvasRenderingContext2D): Colours {
     accent: cssColour('--accent'),
     bad: cssColour('--bad'),
     error: cssColour('--error-line'),
+    families: FAMILIES.map(({ colour }) => cssColour(colour || '--node')),
     hatch: hatching(context, cssColour('--missing'), cssColour('--missing-line')),
   };
 }
@@ -80,6 +91,7 @@ export class Painter {
   private ratio = 1;
   private readonly letters = new LetterWidths();
   private heat: ItemHeat | null = null;
+  private marked: Marked | null = null;
   private colours: Colours;
 
   constructor(private readonly context: CanvasRenderingContext2D) {
@@ -92,7 +104,7 @@ export class Painter {
 
   paint(scene: Scene, view: View, size: Size, ratio: number, heat: ItemHeat | null, marked: Marked): void {
     const { context, colours } = this;
-    Object.assign(this, { heat, view, size, ratio, labels: 0 });
+    Object.assign(this, { heat, view, size, ratio, marked, labels: 0 });
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = colours.background;
     context.fillRect(0, 0, size.width, size.height);
@@ -134,11 +146,21 @@ export class Painter {
     }
   }
 
-  private fillOf(item: number): { fill: string | CanvasPattern; text: string; muted: string } {
+  // What is not looked for steps back.
+  private dim(item: number): number {
+    return this.marked?.highlight && !this.marked.highlight[item] ? 0.22 : 1;
+  }
+
+  private fillOf(scene: Scene, item: number): { fill: string | CanvasPattern; text: string; muted: string } {
     const { heat, colours } = this;
+    if (this.dim(item) < 1 && heat?.isBad[item]) return { fill: colours.bad, text: colours.text, muted: colours.muted };
     if (heat?.isBad[item]) return { fill: colours.bad, text: '#ffffff', muted: 'rgba(255,255,255,0.85)' };
     if (heat?.isMissing[item]) return { fill: colours.hatch, text: colours.text, muted: colours.muted };
     const share = heat ? heat.share[item] : -1;
+    const isOp = item < scene.graph.nodes && !scene.graph.isGroup[item];
+    if (share < 0 && isOp && this.marked?.byFamily) {
+      return { fill: colours.families[scene.familyOf(item)], text: colours.text, muted: colours.muted };
+    }
     if (share < 0) return { fill: colours.panel, text: colours.text, muted: colours.muted };
     return { fill: heatColour(share), text: textOnHeat(share), muted: textOnHeat(share) };
   }
@@ -146,11 +168,11 @@ export class Painter {
   private paintBox(scene: Scene, item: number, view: View): void {
     const { context, colours } = this;
     const { graph, tiles } = scene;
-    const look = this.fillOf(item);
+    const look = this.fillOf(scene, item);
     const isTile = item >= graph.nodes;
     this.outline(scene, item, Math.min(6, 4 / view.k));
     context.fillStyle = look.fill;
-    context.globalAlpha = isTile ? 0.75 : 1;
+    context.globalAlpha = (isTile ? 0.75 : 1) * this.dim(item);
     context.fill();
     context.globalAlpha = 1;
     context.strokeStyle = isTile ? colours.edge : colours.muted;
@@ -180,9 +202,11 @@ export class Painter {
     const { graph, tiles } = scene;
     const readable = view.k >= TEXT_FROM;
     for (const op of scene.ops) {
-      context.fillStyle = this.fillOf(op).fill;
+      context.globalAlpha = this.dim(op);
+      context.fillStyle = this.fillOf(scene, op).fill;
       context.fillRect(tiles.left[op], tiles.top[op], graph.width[op], graph.height[op]);
     }
+    context.globalAlpha = 1;
     if (view.k < BORDERS_FROM) return;
     context.beginPath();
     for (const op of scene.ops) context.rect(tiles.left[op], tiles.top[op], graph.width[op], graph.height[op]);
@@ -194,10 +218,10 @@ export class Painter {
 
   private labelOp(scene: Scene, item: number, view: View): void {
     const { graph, tiles } = scene;
-    const look = this.fillOf(item);
+    const look = this.fillOf(scene, item);
     const middle = tiles.top[item] + graph.height[item] / 2;
     const at = { x: tiles.left[item] + 6, y: middle, width: graph.width[item] - 12 };
-    const name = graph.name(item);
+    const name = scene.folded[item] > 0 ? `${graph.name(item)} ×${scene.folded[item]}` : graph.name(item);
     if (view.k < TWO_LINES_FROM) {
       // Small boxes: the name alone, as large as the box lets it be.
       this.label(name, at, { colour: look.text, size: Math.min(graph.height[item] * 0.6, Math.max(11, 8 / view.k)), isBold: false });
@@ -209,18 +233,21 @@ export class Painter {
     if (second) this.label(type, { ...at, y: middle + 8 }, { colour: look.muted, size: 11, isBold: false });
   }
 
-  // Text that does not fit is cut, with an ellipsis. Counts against MOST_LABELS. Written in pixels of the window: letters of many sizes,
+  // Text that does not fit is made smaller, then cut, with an ellipsis. Counts against MOST_LABELS. Written in pixels of the window: letters of many sizes,
   // scaled by the canvas, would be drawn anew in each frame.
   private label(text: string, at: Line, look: { colour: string; size: number; isBold: boolean }): void {
     if (this.labels >= MOST_LABELS || at.width < 8) return;
     this.labels++;
     const { context, ratio, view, size } = this;
-    const letters = Math.max(1, Math.round(look.size * view.k * 2) / 2);
+    const room = at.width * view.k;
+    const largest = Math.max(1, Math.round(look.size * view.k * 2) / 2);
+    const fitting = Math.floor((2 * room) / this.letters.width(text, look.isBold)) / 2;
+    const letters = Math.min(largest, Math.max(fitting, largest * SMALLER, SMALLEST_LETTERS));
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.font = fontOf(letters, look.isBold);
     context.textBaseline = 'middle';
     context.fillStyle = look.colour;
-    const shown = this.letters.fit(text, (at.width * view.k) / letters, look.isBold);
+    const shown = this.letters.fit(text, room / letters, look.isBold);
     context.fillText(shown, (at.x - view.x) * view.k + size.width / 2, (at.y - view.y) * view.k + size.height / 2);
     this.intoGraph();
   }
@@ -236,17 +263,26 @@ export class Painter {
   private paintEdges(scene: Scene, view: View): void {
     const { context, colours } = this;
     const { graph } = scene;
-    context.strokeStyle = colours.edge;
-    context.lineWidth = Math.max(1, interfaceScale()) / view.k;
-    context.beginPath();
     const curved = view.k >= CURVES_FROM;
-    for (const edge of scene.edges) this.trace(graph.points, graph.pointStart[edge], graph.pointStart[edge + 1], curved);
-    context.stroke();
-    if (view.k < TWO_LINES_FROM) return;
-    context.fillStyle = colours.edge;
-    context.beginPath();
-    for (const edge of scene.edges) this.arrow(graph.points, graph.pointStart[edge + 1]);
-    context.fill();
+    const hasArrows = view.k >= TWO_LINES_FROM;
+    const draw = (from: number, end: number, colour: string, width: number, wanted: (at: number) => boolean) => {
+      context.strokeStyle = context.fillStyle = colour;
+      context.lineWidth = (width * Math.max(1, interfaceScale())) / view.k;
+      context.beginPath();
+      for (let at = from; at < end; at++) {
+        const edge = scene.edges[at];
+        if (wanted(at)) this.trace(graph.points, graph.pointStart[edge], graph.pointStart[edge + 1], curved);
+      }
+      context.stroke();
+      if (!hasArrows) return;
+      context.beginPath();
+      for (let at = from; at < end; at++) if (wanted(at)) this.arrow(graph.points, graph.pointStart[scene.edges[at] + 1]);
+      context.fill();
+    };
+    const { selectedEdges, bundled } = scene;
+    draw(selectedEdges, scene.edges.length, colours.edge, 1, (at) => bundled[at] === 1);
+    draw(selectedEdges, scene.edges.length, colours.edge, 2.2, (at) => bundled[at] > 1);
+    draw(0, selectedEdges, colours.accent, 2, () => true);
   }
 
   private trace(points: Float32Array, from: number, to: number, curved = true): void {
@@ -338,34 +374,4 @@ export class Painter {
     context.lineWidth = (3 * interfaceScale()) / view.k;
     context.stroke();
   }
-}
-
-const MOST_EDGES_BETWEEN = 4;
-const MOST_NODES_LOOKED_AT = 200;
-
-// The shortest way from one node to another along few lines: ops that only hand a value on are not on its way. Empty when there is none.
-export function edgesBetween(scene: Scene, from: number, to: number): number[] {
-  const { graph } = scene;
-  const cameBy = new Map<number, number>([[from, -1]]);
-  let nodes = [from];
-  for (let length = 0; length < MOST_EDGES_BETWEEN && nodes.length > 0 && cameBy.size < MOST_NODES_LOOKED_AT; length++) {
-    const next: number[] = [];
-    for (const node of nodes) {
-      for (const edge of scene.edgesOf(node)) {
-        const reader = graph.edgeTo[edge];
-        if (graph.edgeFrom[edge] !== node || cameBy.has(reader)) continue;
-        cameBy.set(reader, edge);
-        if (reader === to) return edgesBackFrom(scene, to, cameBy);
-        next.push(reader);
-      }
-    }
-    nodes = next;
-  }
-  return [];
-}
-
-function edgesBackFrom(scene: Scene, node: number, cameBy: Map<number, number>): number[] {
-  const edges: number[] = [];
-  for (let edge = cameBy.get(node)!; edge >= 0; edge = cameBy.get(scene.graph.edgeFrom[edge])!) edges.push(edge);
-  return edges;
 }

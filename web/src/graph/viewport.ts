@@ -40,23 +40,22 @@ export class Viewport {
     return { x: (x - this.view.x) * this.view.k + this.size.width / 2, y: (y - this.view.y) * this.view.k + this.size.height / 2 };
   }
 
-  fit(tiles: Tiles, largest: number): void {
-    const root = tiles.root;
-    const width = tiles.right[root] - tiles.left[root];
-    const height = tiles.bottom[root] - tiles.top[root];
+  fit(tiles: Tiles, largest: number, item = tiles.root): void {
+    const width = tiles.right[item] - tiles.left[item];
+    const height = tiles.bottom[item] - tiles.top[item];
     if (!(width > 0 && height > 0)) return;
     const k = Math.min((this.size.width - 48) / width, (this.size.height - 48) / height, largest);
-    this.set({ x: (tiles.left[root] + tiles.right[root]) / 2, y: (tiles.top[root] + tiles.bottom[root]) / 2, k });
+    this.set({ x: (tiles.left[item] + tiles.right[item]) / 2, y: (tiles.top[item] + tiles.bottom[item]) / 2, k });
   }
 
-  // The whole width from the top, when that can be read and the whole cannot.
-  begin(tiles: Tiles, readable: number): void {
+  // The whole when that can be read, else the whole width of `item` from its top.
+  begin(tiles: Tiles, readable: number, item = tiles.root): void {
     this.fit(tiles, readable);
     if (this.view.k >= readable * 0.6) return;
-    const width = tiles.right[tiles.root] - tiles.left[tiles.root];
-    const k = Math.min((this.size.width - 48) / width, readable);
+    const width = tiles.right[item] - tiles.left[item];
+    const k = Math.min((this.size.width - 48) / width, readable * (item === tiles.root ? 1 : 0.75));
     if (k < readable * 0.35) return;
-    this.set({ x: this.view.x, y: tiles.top[tiles.root] + (this.size.height / 2 - 24) / k, k });
+    this.set({ x: (tiles.left[item] + tiles.right[item]) / 2, y: tiles.top[item] + (this.size.height / 2 - 24) / k, k });
   }
 
   centre(tiles: Tiles, item: number, k: number): void {

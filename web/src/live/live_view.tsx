@@ -7,10 +7,12 @@ import { Problem } from '../base/parts';
 import { linkTo } from '../base/place';
 import type { DumpAnswer, List, RecordRow } from '../base/types';
 import { messageOf } from '../base/use_answer';
+import { sampleOf, Sparkline, type Sample } from './sparkline';
 
 const NEWEST = 200;
 
 const OFTEN = 500;
+const MOST_SAMPLES = 240;
 const HIDDEN = 5000;
 
 interface LiveAnswer {
@@ -22,19 +24,29 @@ interface Reply {
   accepted: boolean;
   reason: string | null;
   from_step: number | null;
-  on?: boolean;
+  // The step from which on the plan before counts again.
+  back_at: number | null;
 }
 
+type State = Record<string, unknown> | null;
+
 interface Live {
-  state: Record<string, unknown> | null;
+  state: State;
   total: number;
   rows: RecordRow[];
   error: string | null;
+  // The last minutes: records at each time.
+  history: Sample[];
+}
+
+// Keeps the last known state of a program that has ended.
+function known(old: State, now: State): State {
+  return now?.state === 'ended' ? { ...old, ...now } : now;
 }
 
 // Asks again and again. An event stream would keep a connection for each tab, of which a browser has six.
 function useLive(): Live {
-  const [live, setLive] = useState<Live>({ state: null, total: 0, rows: [], error: null });
+  const [live, setLive] = useState<Live>({ state: null, total: 0, rows: [], error: null, history: [] });
   useEffect(() => {
     const controller = new AbortController();
     let timer = 0;
@@ -44,11 +56,13 @@ function useLive(): Live {
       if (records !== shown) {
         const from = Math.max(0, records - NEWEST);
         const list = await get<List<RecordRow>>(pathOf('/api/records', { from, limit: NEWEST }), controller.signal);
-        setLive({ state, total: list.total, rows: list.items.reverse(), error: null });
+        setLive((old) => ({ ...old, state: known(old.state, state), total: list.total, rows: list.items.reverse(), error: null }));
       } else {
-        setLive((old) => ({ ...old, state, error: null }));
+        setLive((old) => ({ ...old, state: known(old.state, state), error: null }));
       }
       shown = records;
+      if (state?.state !== 'ended')
+        setLive((old) => ({ ...old, history: [...old.history.slice(1 - MOST_SAMPLES), sampleOf(state, records)] }));
       return state?.state === 'ended';
     };
     const ask = async () => {
@@ -94,18 +108,37 @@ function Facts({ live }: { live: Live }) {
   );
 }
 
-function Controls({ isOn }: { isOn: boolean }) {
-  const [where, setWhere] = useState('');
-  const [note, setNote] = useState<{ text: string; isBad: boolean } | null>(null);
+interface Note {
+  text: string;
+  isBad: boolean;
+}
+
+// Describes an accepted change.
+function takenText(reply: Reply, done: string): string {
+  const from = reply.from_step;
+  if (from === null || from === undefined) return done;
+  if (reply.back_at === null || reply.back_at === undefined) return `${done} from step ${from} on`;
+  const steps = reply.back_at - 1 > from ? `steps ${from} to ${reply.back_at - 1}` : `step ${from}`;
+  return `${done} of ${steps}; from step ${reply.back_at} on the capture goes on as before`;
+}
+
+function useControls() {
+  const [note, setNote] = useState<Note | null>(null);
   const send = async (body: unknown, done: string) => {
     try {
       const reply = await post<Reply>('/api/live/set', body);
-      const from = reply.from_step === null || reply.from_step === undefined ? '' : ` from step ${reply.from_step} on`;
-      setNote(reply.accepted ? { text: done + from, isBad: false } : { text: reply.reason ?? 'refused', isBad: true });
+      setNote(reply.accepted ? { text: takenText(reply, done), isBad: false } : { text: reply.reason ?? 'refused', isBad: true });
     } catch (problem) {
       setNote({ text: messageOf(problem), isBad: true });
     }
   };
+  return { note, send };
+}
+
+function Controls({ isOn }: { isOn: boolean }) {
+  const [where, setWhere] = useState('');
+  const { note, send } = useControls();
+  const keep = () => send({ config: { where } }, where.trim() === '' ? 'All records are kept' : `Kept where ${where},`);
   return (
     <>
       <div class="toolbar" role="toolbar" aria-label="Capture">
@@ -118,7 +151,10 @@ function Controls({ isOn }: { isOn: boolean }) {
             Go on
           </button>
         )}
-        <button type="button" onClick={() => void send({ config: { payload: 'full' }, steps: 'now..+1' }, 'Tensors and statistics')}>
+        <button
+          type="button"
+          onClick={() => void send({ config: { payload: 'full' }, steps: 'now', then: 'back' }, 'Tensors and statistics')}
+        >
           One step with its tensors
         </button>
         <label class="field wide">
@@ -129,13 +165,17 @@ function Controls({ isOn }: { isOn: boolean }) {
             placeholder="nan > 0 or absmax > 6e4"
             spellcheck={false}
             onInput={(event) => setWhere(event.currentTarget.value)}
-            onKeyDown={(event) => event.key === 'Enter' && void send({ config: { where } }, 'Taken')}
+            onKeyDown={(event) => event.key === 'Enter' && void keep()}
           />
         </label>
-        <button type="button" onClick={() => void send({ config: { where } }, 'Taken')}>
+        <button type="button" onClick={() => void keep()}>
           Apply
         </button>
-        {note && !note.isBad && <span class="count">{note.text}</span>}
+        {note && !note.isBad && (
+          <span class="count" role="status">
+            {note.text}
+          </span>
+        )}
       </div>
       {note?.isBad && <Problem text={note.text} />}
     </>
@@ -144,10 +184,20 @@ function Controls({ isOn }: { isOn: boolean }) {
 
 export function LiveView({ answer }: { answer: DumpAnswer }) {
   const live = useLive();
+  const hasEnded = live.state?.state === 'ended';
   return (
     <div class="live-view">
-      <Facts live={live} />
-      <Controls isOn={live.state?.on !== false} />
+      <div class="live-head">
+        <Facts live={live} />
+        <Sparkline samples={live.history} />
+      </div>
+      {hasEnded ? (
+        <p class="live-ended" role="status">
+          The program has ended. Its records stay here. Its capture cannot be changed any more.
+        </p>
+      ) : (
+        <Controls isOn={live.state?.on !== false} />
+      )}
       <Problem text={live.error} />
       <div class="list" tabIndex={0} aria-label={`Newest records of ${answer.dumps[0].name}`}>
         <table class="records live-records">

@@ -1,14 +1,16 @@
 // The first thing that is seen: what is wrong, in words, each sentence a link to the place; and what the dump holds.
 
 import type { ComponentChildren } from 'preact';
-import { counted, formatBytes, formatSteps } from '../base/format';
+import { counted, formatBytes, formatSteps, formatVerdicts } from '../base/format';
 import { linkTo } from '../base/place';
+import { Overview } from './overview';
 import type { CompareState, DumpAnswer, DumpInfo, Sentence } from '../base/types';
 
 const KINDS: Record<string, { word: string; level: string }> = {
   nonfinite: { word: 'NaN or Inf', level: 'bad' },
   origin: { word: 'Origin', level: 'bad' },
   born: { word: 'Error born here', level: 'warn' },
+  given: { word: 'Weights, inputs', level: 'warn' },
   compare: { word: 'Comparison', level: 'note' },
   losses: { word: 'Not recorded', level: 'warn' },
   headroom: { word: 'Headroom', level: 'note' },
@@ -99,7 +101,8 @@ function DumpFacts({ dump, title, which }: { dump: DumpInfo; title: string; whic
 }
 
 function Comparison({ state }: { state: CompareState }) {
-  const verdicts = Object.entries(state.summary?.verdicts ?? {}).filter(([, count]) => count > 0);
+  const made = formatVerdicts(state.summary?.verdicts ?? {});
+  const given = formatVerdicts(state.summary?.given ?? {});
   return (
     <section class="card" aria-label="Comparison">
       <h2>A against B</h2>
@@ -113,11 +116,8 @@ function Comparison({ state }: { state: CompareState }) {
           <Fact name="Pairs">
             <a href={linkTo('pairs')}>{counted(state.summary.records, 'pair')}</a>
           </Fact>
-          {verdicts.map(([verdict, count]) => (
-            <Fact key={verdict} name={verdict}>
-              {String(count)}
-            </Fact>
-          ))}
+          {made && <Fact name="Values of ops">{made}</Fact>}
+          {given && <Fact name="Weights, inputs">{given}</Fact>}
         </dl>
       )}
     </section>
@@ -148,6 +148,7 @@ export function StartView({ answer }: { answer: DumpAnswer }) {
             <Finding key={i} sentence={sentence} first={i === 0 && answer.complete} />
           ))}
         </ol>
+        {answer.complete && !isPair && !answer.dumps[0].live && <Overview dump={answer.dumps[0]} />}
         <nav class="ways" aria-label="Where to go on">
           <a href={linkTo('graph')}>
             <b>Graph</b>

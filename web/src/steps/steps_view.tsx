@@ -1,49 +1,26 @@
-// How the values of an op change over the steps, and what `find --trends` says about all of them.
+// How values change over the steps: of an op, of several, of the loss and the gradients; and what `find --trends` says about all of them.
 
 import { useMemo, useState } from 'preact/hooks';
-import { pathOf } from '../base/api';
-import { formatValue, isNonFinite, shortSource } from '../base/format';
+import { get, pathOf } from '../base/api';
+import { formatValue, isNonFinite } from '../base/format';
 import { Choice, Problem } from '../base/parts';
 import { change, linkTo, numberOf, type Place } from '../base/place';
-import type { DumpAnswer, List, RecordRow, Series, SeriesAnswer, Trend, Which } from '../base/types';
+import { Field, useNames } from '../base/suggestions';
+import type { DumpAnswer, SearchHit, SeriesAnswer, Trend, Which } from '../base/types';
 import { useAnswer } from '../base/use_answer';
 import { Chart } from './chart';
 import { valueAtStep, type Curve } from './chart_model';
 import { curveColour } from './chart_paint';
+import { addOp, presetOf, PRESET_KEY, removeOp, useOp, useSeries, type Chosen, type Preset } from './chosen_series';
+import { curvesOf, mostCalls, ofCalls } from './curves';
+import { KEYS, Trends } from './trends';
 
-const KEYS: Record<string, string> = {
-  absmax: 'largest absolute value',
-  l2: 'L2 norm',
-  mean: 'mean',
-  std: 'standard deviation',
-  min: 'min',
-  max: 'max',
-  zero: 'zeros',
-  nan: 'NaN',
-};
-const MOST_CURVES = 12;
+const MOST_CURVES = 24;
 
 interface TrendsAnswer {
   trends: Trend[];
   judged: number;
   series: number;
-}
-
-function nameOf(series: Series, all: Series[]): string {
-  const phases = new Set(all.map((one) => one.phase)).size > 1;
-  const ranks = new Set(all.map((one) => one.rank)).size > 1;
-  return series.slot + (phases ? ` ${series.phase}` : '') + (ranks ? ` rank ${series.rank}` : '');
-}
-
-function curvesOf(answer: SeriesAnswer | null, key: string): Curve[] {
-  const all = answer?.series ?? [];
-  return all.slice(0, MOST_CURVES).map((series) => ({
-    name: nameOf(series, all),
-    steps: series.steps,
-    values: series.keys[key] ?? [],
-    records: series.records,
-    trends: series.trends ?? [],
-  }));
 }
 
 function Curves({ curves, step }: { curves: Curve[]; step: number | null }) {
@@ -65,72 +42,127 @@ function Curves({ curves, step }: { curves: Curve[]; step: number | null }) {
   );
 }
 
-function useOp(place: Place, which: Which, trends: Trend[]): { op: number | null; slot: string } {
-  const op = numberOf(place, 'op');
-  const slot = place.parameters.get('slot') ?? '';
-  const first = op === null ? trends[0] : undefined;
-  const needsLookup = first !== undefined && first.op_id === undefined;
-  const found = useAnswer<List<RecordRow>>(needsLookup ? pathOf('/api/records', { dump: which, step: first.step, limit: 1000 }) : null);
-  if (op !== null) return { op, slot };
-  if (first?.op_id !== undefined) return { op: first.op_id, slot: slot || first.slot };
-  const row = found.value?.items.find((one) => one.op === first?.op);
-  return { op: row?.op_id ?? null, slot: slot || (first?.slot ?? '') };
-}
-
-function trendText(trend: Trend): string {
-  return `${trend.measure} from ${formatValue(trend.from)} to ${formatValue(trend.to)}, since step ${trend.since}`;
-}
-
-function Trends({ trends, which, op }: { trends: TrendsAnswer | null; which: Which; op: string | undefined }) {
+// An op whose name is typed or chosen comes into the chart.
+function OpPicker({ which, isFirst, onPick }: { which: Which; isFirst: boolean; onPick(op: number): void }) {
+  const [typed, setTyped] = useState('');
+  const [turn, setTurn] = useState(0);
+  const names = [...new Set(useNames(which, 'op', typed.trim()).map((hit) => hit.name))];
+  // Asked for here: the suggestions may still be those of fewer letters.
+  const take = async (text: string) => {
+    const asked = pathOf('/api/search', { dump: which, q: text.trim(), kind: 'op' });
+    const { items } = await get<{ items: SearchHit[] }>(asked);
+    const hit = items.find((one) => one.name === text) ?? items[0];
+    if (text.trim() === '' || !hit || hit.op_id === null) return;
+    onPick(hit.op_id);
+    setTyped('');
+    setTurn((count) => count + 1);
+  };
+  const type = (text: string) => {
+    setTyped(text);
+    // Several letters at once: one of the suggestions was chosen.
+    if (text.length - typed.length > 1 && names.includes(text)) void take(text);
+  };
   return (
-    <aside class="trends" aria-label="Trends">
-      <h2>Trends</h2>
-      {trends && trends.trends.length === 0 && (
-        <p>
-          None: of {trends.series} series, {trends.judged} are long enough to be judged, and none grows, leaps, vanishes, dies or freezes.
-        </p>
-      )}
-      <ul>
-        {trends?.trends.map((trend, i) => (
-          <li key={i} class={trend.op === op ? 'trend here' : 'trend'}>
-            <a
-              href={linkTo('steps', { op: trend.op_id, slot: trend.slot, key: trend.measure in KEYS ? trend.measure : null, dump: which })}
-            >
-              <span class="trend-kind">{trend.kind}</span>
-              <span class="trend-op">
-                {trend.op}:{trend.slot}
-              </span>
-              <span class="trend-text">{trendText(trend)}</span>
-              {trend.source && <span class="trend-text">{shortSource(trend.source)}</span>}
-            </a>
-          </li>
-        ))}
-      </ul>
-    </aside>
+    <Field
+      key={turn}
+      name="pick"
+      label={isFirst ? 'Op' : 'Add an op'}
+      hint="loss, linear1, …"
+      value=""
+      suggested={names}
+      onType={type}
+      onTake={(text) => void take(text)}
+    />
   );
+}
+
+function Presets({ preset }: { preset: Preset | null }) {
+  const names: [Preset, string][] = [
+    ['loss', 'Loss'],
+    ['gradients', 'Gradient norm by module'],
+  ];
+  return (
+    <>
+      {names.map(([name, text]) => (
+        <button
+          key={name}
+          type="button"
+          aria-pressed={preset === name}
+          onClick={() => change({ preset: preset === name ? null : name, op: null, slot: null, with: null, at: null, key: null })}
+        >
+          {text}
+        </button>
+      ))}
+    </>
+  );
+}
+
+// The ops in the chart, each with a button that takes it away.
+function Shown({ place, shown, answer }: { place: Place; shown: Chosen; answer: SeriesAnswer | null }) {
+  const ops = new Map((answer?.series ?? []).map((series) => [series.op_id, series.op]));
+  if (ops.size < 2) {
+    return <h2 class="op-name">{[...ops.values()][0]}</h2>;
+  }
+  return (
+    <p class="shown-ops">
+      {[...ops].map(([op, name]) => (
+        <button key={op} type="button" class="chip" title={`Take ${name} out of the chart`} onClick={() => removeOp(place, shown, op)}>
+          {name} ×
+        </button>
+      ))}
+    </p>
+  );
+}
+
+const NOTHING: Record<Preset, string> = {
+  loss: 'This dump does not name the loss. Type the name of an op to see its curve.',
+  gradients: 'This dump has no gradients of parameters: no backward pass was captured.',
+};
+
+function recordAt(curves: Curve[], step: number): number | undefined {
+  const curve = curves.find((one) => one.steps.includes(step));
+  return curve?.records[curve.steps.indexOf(step)];
+}
+
+function chartNote(gaps: number[], logarithmic: boolean, calls: number, byCall: boolean, key: string, left: number): string {
+  const parts = ['Red: NaN or Inf.'];
+  if (gaps.length > 0) parts.push('Grey: steps that were not captured.');
+  if (calls > 1 && !byCall) parts.push(`An op ran up to ${calls} times in a step: each point is ${ofCalls(key)}.`);
+  if (left > 0) parts.push(`${left} more curves are not drawn.`);
+  if (logarithmic) parts.push('Of the logarithm, absolute values; zeros are left out.');
+  parts.push('Drag over steps to zoom, double click for all; click a step to choose it.');
+  return parts.join(' ');
 }
 
 export function StepsView({ place, answer }: { place: Place; answer: DumpAnswer }) {
   const which: Which = place.parameters.get('dump') === 'b' ? 'b' : 'a';
   const trends = useAnswer<TrendsAnswer>(pathOf('/api/trends', { dump: which }));
-  const { op, slot } = useOp(place, which, trends.value?.trends ?? []);
-  const key = place.parameters.get('key') ?? 'absmax';
+  const shown = useOp(place, which, trends.value?.trends ?? []);
+  const { op, slot } = shown;
+  const preset = presetOf(place);
+  const key = preset ? PRESET_KEY[preset] : (place.parameters.get('key') ?? 'absmax');
   const logarithmic = place.parameters.get('log') === '1';
+  const byCall = place.parameters.get('calls') === '1';
   const chosen = numberOf(place, 'at');
-  const series = useAnswer<SeriesAnswer>(op === null ? null : pathOf('/api/series', { dump: which, op, slot, key }));
-  const curves = useMemo(() => curvesOf(series.value, key), [series.value, key]);
+  const series = useSeries(place, which, shown, key);
+  const calls = useMemo(() => mostCalls(series.value?.series ?? []), [series.value]);
+  const all = useMemo(() => curvesOf(series.value?.series ?? [], key, byCall), [series.value, key, byCall]);
+  const curves = useMemo(() => all.slice(0, MOST_CURVES), [all]);
   const gaps = useMemo(() => series.value?.gaps ?? [], [series.value]);
-  const name = series.value?.series[0]?.op;
   const record = chosen === null ? undefined : recordAt(curves, chosen);
   const [hovered, setHovered] = useState<number | null>(null);
   const last = curves[0]?.steps[curves[0].steps.length - 1] ?? null;
   const dump = answer.dumps[which === 'b' ? 1 : 0] ?? answer.dumps[0];
   return (
     <div class="steps-view">
-      <Trends trends={trends.value} which={which} op={name} />
+      <Trends trends={trends.value} which={which} op={preset ? undefined : series.value?.series[0]?.op} />
       <main class="steps-main">
         <div class="toolbar" role="toolbar" aria-label="Curves">
-          <Choice label="Show" value={key} options={KEYS} onChange={(value) => change({ key: value === 'absmax' ? null : value })} />
+          <OpPicker which={which} isFirst={op === null} onPick={(picked) => addOp(place, shown, picked)} />
+          <Presets preset={preset} />
+          {!preset && (
+            <Choice label="Show" value={key} options={KEYS} onChange={(value) => change({ key: value === 'absmax' ? null : value })} />
+          )}
           {slot !== '' && (
             <button type="button" class="chip" title="Show all slots" onClick={() => change({ op, slot: null })}>
               {slot} ×
@@ -140,6 +172,12 @@ export function StepsView({ place, answer }: { place: Place; answer: DumpAnswer 
             <input type="checkbox" checked={logarithmic} onChange={() => change({ log: logarithmic ? null : '1' })} />
             Logarithmic
           </label>
+          {calls > 1 && (
+            <label class="check">
+              <input type="checkbox" name="calls" checked={byCall} onChange={() => change({ calls: byCall ? null : '1' })} />
+              Each call
+            </label>
+          )}
           <span class="spring" />
           {record !== undefined && (
             <a class="button" href={linkTo('tensor', { record, dump: which })}>
@@ -153,12 +191,17 @@ export function StepsView({ place, answer }: { place: Place; answer: DumpAnswer 
           )}
         </div>
         <Problem text={series.error ?? trends.error} />
-        {name && <h2 class="op-name">{name}</h2>}
-        {op === null && !trends.loading && (
+        {preset === 'gradients' ? (
+          <h2 class="op-name">Gradient norm by module</h2>
+        ) : (
+          <Shown place={place} shown={shown} answer={series.value} />
+        )}
+        {preset && series.value?.series.length === 0 && <p class="empty">{NOTHING[preset]}</p>}
+        {op === null && !preset && !trends.loading && (
           <p class="empty">
             {dump.steps.length < 2
               ? 'This dump has one step only.'
-              : 'Press / to search for an op, and show it over the steps from its panel in the graph.'}
+              : 'Type the name of an op above, or choose the loss or the gradients, to see the curve over the steps.'}
           </p>
         )}
         {curves.length > 0 && (
@@ -169,22 +212,13 @@ export function StepsView({ place, answer }: { place: Place; answer: DumpAnswer 
               gaps={gaps}
               logarithmic={logarithmic}
               chosen={chosen}
-              onChoose={(step) => change({ op, slot: slot || null, at: step }, true)}
+              onChoose={(step) => change(preset ? { at: step } : { op, slot: slot || null, at: step }, true)}
               onHover={setHovered}
             />
-            <p class="chart-note">
-              Red: NaN or Inf. {gaps.length > 0 ? 'Grey: steps that were not captured. ' : ''}
-              {logarithmic ? 'Of the logarithm, absolute values; zeros are left out. ' : ''}Drag over steps to zoom, double click for all;
-              click a step to choose it.
-            </p>
+            <p class="chart-note">{chartNote(gaps, logarithmic, calls, byCall, key, all.length - curves.length)}</p>
           </>
         )}
       </main>
     </div>
   );
-}
-
-function recordAt(curves: Curve[], step: number): number | undefined {
-  const curve = curves.find((one) => one.steps.includes(step));
-  return curve?.records[curve.steps.indexOf(step)];
 }

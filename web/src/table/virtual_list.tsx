@@ -98,8 +98,13 @@ interface Properties<Item> {
   header: ComponentChildren;
   label: string;
   columns: string;
+  // The width of all columns together; narrower windows scroll.
+  leastWidth?: string;
   focused: number;
-  onFocus(index: number): void;
+  // `target`: what was clicked in the row; nothing for a key.
+  onFocus(index: number, target?: EventTarget | null): void;
+  // The rows that are drawn changed.
+  onSeen?(from: number, to: number): void;
   onOpen(index: number): void;
   cells(item: Item, index: number): ComponentChildren;
 }
@@ -154,6 +159,7 @@ export function VirtualList<Item>(properties: Properties<Item>) {
   const to = Math.min(total, place.first + place.visible);
   useEffect(() => {
     if (total > 0) rows.want(from - 20, to + 20);
+    properties.onSeen?.(from, to);
   });
   const step = (event: KeyboardEvent) => {
     const page = Math.max(1, place.visible - 3);
@@ -183,8 +189,13 @@ export function VirtualList<Item>(properties: Properties<Item>) {
         aria-rowindex={index + 2}
         aria-selected={index === focused}
         class={(index === focused ? 'row focused' : 'row') + (index % 2 ? ' odd' : '')}
-        style={{ gridTemplateColumns: columns, height: `${rowHeight}px`, top: `${place.offset + (index - place.first) * rowHeight}px` }}
-        onClick={() => properties.onFocus(index)}
+        style={{
+          gridTemplateColumns: columns,
+          minWidth: properties.leastWidth,
+          height: `${rowHeight}px`,
+          top: `${place.offset + (index - place.first) * rowHeight}px`,
+        }}
+        onClick={(event) => properties.onFocus(index, event.target)}
         onDblClick={() => properties.onOpen(index)}
       >
         {item === undefined ? <span class="cell waiting">…</span> : properties.cells(item, index)}
@@ -202,10 +213,10 @@ export function VirtualList<Item>(properties: Properties<Item>) {
       onScroll={measure}
       onKeyDown={step}
     >
-      <div class="list-head" role="row" style={{ gridTemplateColumns: columns }}>
+      <div class="list-head" role="row" style={{ gridTemplateColumns: columns, minWidth: properties.leastWidth }}>
         {properties.header}
       </div>
-      <div class="list-body" style={{ height: `${height}px` }}>
+      <div class="list-body" role="rowgroup" style={{ height: `${height}px`, minWidth: properties.leastWidth }}>
         {drawn}
       </div>
     </div>

@@ -75,6 +75,20 @@ export function wholeWindow(shape: number[], at: At): Window {
   return { row: 0, rows: rows < 0 ? 1 : shape[rows], column: 0, columns: columns < 0 ? 1 : shape[columns] };
 }
 
+// "0:16,32:48": rows and columns; null for everything.
+export function formatZoom(window: Window, whole: Window): string | null {
+  if (window.rows >= whole.rows && window.columns >= whole.columns) return null;
+  return `${window.row}:${window.row + window.rows},${window.column}:${window.column + window.columns}`;
+}
+
+export function parseZoom(text: string | null, whole: Window): Window {
+  const found = /^(\d+):(\d+),(\d+):(\d+)$/.exec(text ?? '');
+  if (!found) return whole;
+  const [row, rowEnd, column, columnEnd] = found.slice(1).map(Number);
+  if (row >= rowEnd || column >= columnEnd || rowEnd > whole.rows || columnEnd > whole.columns) return whole;
+  return { row, rows: rowEnd - row, column, columns: columnEnd - column };
+}
+
 function part(start: number, size: number, centre: number, factor: number, all: number): [number, number] {
   const next = Math.min(Math.max(Math.round(size * factor), Math.min(all, 4)), all);
   const from = Math.round(centre - ((centre - start) / size) * next);

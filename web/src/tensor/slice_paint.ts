@@ -1,12 +1,37 @@
 // Paints a slice: colours while cells are small, numbers as well when they are large.
 
-import { cutScale, heatChannels, heatColour, shareOf, textOnHeat, type Scale } from '../base/colours';
+import { channelsOf, cutScale, heatColour, textOn, type Scale } from '../base/colours';
 import { formatNumber } from '../base/format';
 import { cssColour, interfaceScale } from '../base/theme';
 import type { Slice } from './slice_model';
 
 const NUMBERS_FROM = 46;
-const BAD: [number, number, number] = [217, 48, 63];
+const MARKS_FROM = 6;
+
+// Values that are not finite have a colour and a pattern each: NaN red with slanted lines, +Inf with lines across, -Inf with lines down. Larger
+// cells have a cross for NaN, and triangles that point up and down, instead of lines.
+type Bad = 'nan' | 'pos_inf' | 'neg_inf';
+const BAD_CHANNELS: Record<Bad, [number, number, number]> = { nan: [217, 48, 63], pos_inf: [190, 45, 190], neg_inf: [0, 140, 130] };
+const DARKER = 0.62;
+
+function badOf(value: number): Bad | null {
+  if (Number.isFinite(value)) return null;
+  return Number.isNaN(value) ? 'nan' : value > 0 ? 'pos_inf' : 'neg_inf';
+}
+
+function isOnLine(bad: Bad, row: number, column: number): boolean {
+  if (bad === 'nan') return (row + column) % 3 === 0;
+  return (bad === 'pos_inf' ? row : column) % 2 === 1;
+}
+
+export function countBad(slice: Slice): Record<Bad, number> {
+  const counts = { nan: 0, pos_inf: 0, neg_inf: 0 };
+  for (const value of slice.values) {
+    const bad = badOf(value);
+    if (bad) counts[bad]++;
+  }
+  return counts;
+}
 
 export interface Frame {
   left: number;
@@ -20,7 +45,12 @@ export interface Marker {
   column: number;
 }
 
-export function sliceScale(slice: Slice): Scale {
+export function hasBothSigns({ values }: Slice): boolean {
+  const isFinite = (value: number) => Number.isFinite(value);
+  return values.some((value) => value < 0 && isFinite(value)) && values.some((value) => value > 0 && isFinite(value));
+}
+
+export function sliceScale(slice: Slice, isAroundZero: boolean): Scale {
   let smallest = Infinity;
   let largest = -Infinity;
   for (const value of slice.values) {
@@ -28,7 +58,11 @@ export function sliceScale(slice: Slice): Scale {
     if (value < smallest) smallest = value;
     if (value > largest) largest = value;
   }
-  return cutScale({ smallest, largest, logarithmic: false }, slice.values, 0.005);
+  const scale = cutScale({ smallest, largest, logarithmic: false }, slice.values, 0.005);
+  if (!isAroundZero) return scale;
+  const most = Math.max(Math.abs(scale.smallest), Math.abs(scale.largest));
+  const isCut = (scale.isCutBelow || scale.isCutAbove) && Math.max(Math.abs(smallest), Math.abs(largest)) > most;
+  return { smallest: -most, largest: most, logarithmic: false, isAroundZero, isCutBelow: isCut, isCutAbove: isCut };
 }
 
 // Where the picture is in the canvas: as large as fits with square cells, unless that makes it very flat or narrow.
@@ -45,14 +79,17 @@ export function frameFor(slice: Slice, width: number, height: number): Frame {
   };
 }
 
-function picture(slice: Slice, scale: Scale): HTMLCanvasElement {
+function picture(slice: Slice, scale: Scale, hasLines: boolean): HTMLCanvasElement {
   const canvas = document.createElement('canvas');
   canvas.width = slice.columns;
   canvas.height = slice.rows;
   const pen = canvas.getContext('2d')!;
   const image = pen.createImageData(slice.columns, slice.rows);
   slice.values.forEach((value, i) => {
-    image.data.set(Number.isFinite(value) ? heatChannels(shareOf(value, scale)) : BAD, 4 * i);
+    const bad = badOf(value);
+    const channels = bad ? BAD_CHANNELS[bad] : channelsOf(value, scale);
+    const isDarker = hasLines && bad !== null && isOnLine(bad, Math.floor(i / slice.columns), i % slice.columns);
+    image.data.set(isDarker ? channels.map((channel) => channel * DARKER) : channels, 4 * i);
     image.data[4 * i + 3] = 255;
   });
   pen.putImageData(image, 0, 0);
@@ -66,21 +103,53 @@ interface Painting {
   scale: Scale;
 }
 
+function cellSize(slice: Slice, frame: Frame): number {
+  return Math.min(frame.width / slice.columns, frame.height / slice.rows);
+}
+
+function areNumbersShown(slice: Slice, frame: Frame): boolean {
+  return frame.width / slice.columns >= NUMBERS_FROM * interfaceScale() && frame.height / slice.rows >= 15 * interfaceScale();
+}
+
 function paintNumbers({ context, slice, frame, scale }: Painting): void {
   const width = frame.width / slice.columns;
   const height = frame.height / slice.rows;
-  if (width < NUMBERS_FROM * interfaceScale() || height < 15 * interfaceScale()) return;
+  if (!areNumbersShown(slice, frame)) return;
   context.font = `${Math.min(11 * interfaceScale(), height * 0.6)}px ui-monospace, "DejaVu Sans Mono", monospace`;
   context.textAlign = 'center';
   context.textBaseline = 'middle';
   for (let row = 0; row < slice.rows; row++) {
     for (let column = 0; column < slice.columns; column++) {
       const value = slice.values[row * slice.columns + column];
-      context.fillStyle = Number.isFinite(value) ? textOnHeat(shareOf(value, scale)) : '#ffffff';
+      context.fillStyle = Number.isFinite(value) ? textOn(value, scale) : '#ffffff';
       const x = frame.left + (column + 0.5) * width;
       context.fillText(formatNumber(value, width > 70 ? 4 : 3), x, frame.top + (row + 0.5) * height, width - 4);
     }
   }
+}
+
+// A cross for NaN, triangles for Inf, where cells are too small for numbers and large enough for marks.
+function paintMarks({ context, slice, frame }: Painting): void {
+  const width = frame.width / slice.columns;
+  const height = frame.height / slice.rows;
+  const size = cellSize(slice, frame);
+  if (size < MARKS_FROM || areNumbersShown(slice, frame)) return;
+  context.beginPath();
+  slice.values.forEach((value, i) => {
+    const bad = badOf(value);
+    if (!bad) return;
+    const x = frame.left + ((i % slice.columns) + 0.5) * width;
+    const y = frame.top + (Math.floor(i / slice.columns) + 0.5) * height;
+    const by = size * 0.28;
+    const up = bad === 'pos_inf' ? -by : by;
+    context.moveTo(x - by, y - (bad === 'nan' ? by : up));
+    context.lineTo(bad === 'nan' ? x + by : x, bad === 'nan' ? y + by : y + up);
+    if (bad === 'nan') context.moveTo(x - by, y + by);
+    context.lineTo(x + by, bad === 'nan' ? y - by : y - up);
+  });
+  context.strokeStyle = '#ffffff';
+  context.lineWidth = Math.max(1, size / 9);
+  context.stroke();
 }
 
 function tickStep(cells: number, pixels: number, apart: number): number {
@@ -124,8 +193,10 @@ export function paintSlice(
   context.fillStyle = cssColour('--background');
   context.fillRect(0, 0, size.width, size.height);
   context.imageSmoothingEnabled = slice.columns * ratio > frame.width * 1.5;
-  context.drawImage(picture(slice, scale), frame.left, frame.top, frame.width, frame.height);
+  const hasLines = cellSize(slice, frame) < MARKS_FROM;
+  context.drawImage(picture(slice, scale, hasLines), frame.left, frame.top, frame.width, frame.height);
   const painting = { context, slice, frame, scale };
+  paintMarks(painting);
   paintNumbers(painting);
   paintAxes(painting, origin.row, origin.column);
   if (marker) {

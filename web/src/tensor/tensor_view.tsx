@@ -1,12 +1,14 @@
 // One record: its description, its statistics, the spread of its values, and the values.
 
-import { pathOf } from '../base/api';
+import { useState } from 'preact/hooks';
+import { get, isReport, pathOf } from '../base/api';
 import { commandLine } from '../base/command_line';
 import { formatCount, formatShape, formatValue, isNonFinite } from '../base/format';
 import { CopyButton, Loading, Problem, Source } from '../base/parts';
 import { linkTo, numberOf, type Place } from '../base/place';
+import { Texts } from '../base/texts';
 import type { DumpAnswer, Histogram, Reader, RecordAnswer, SlotLink, Which } from '../base/types';
-import { useAnswer } from '../base/use_answer';
+import { useAnswer, useKept, useLoaded } from '../base/use_answer';
 import { HistogramView } from './histogram';
 import { parseAt } from './slice_model';
 import { SliceView } from './slice_view';
@@ -145,30 +147,56 @@ function TensorHead({ record, which, answer }: { record: RecordAnswer; which: Wh
   );
 }
 
+interface Shown {
+  number: number;
+  which: Which;
+  record: RecordAnswer;
+}
+
 export function TensorView({ place, answer }: { place: Place; answer: DumpAnswer }) {
   const which: Which = place.parameters.get('dump') === 'b' ? 'b' : 'a';
   const number = numberOf(place, 'record') ?? 0;
-  const loaded = useAnswer<RecordAnswer>(pathOf(`/api/record/${number}`, { dump: which }));
-  const histogram = useAnswer<Histogram>(pathOf(`/api/record/${number}/histogram`, { dump: which, bins: 64 }));
-  const record = loaded.value;
-  if (!record) return loaded.error ? <Problem text={loaded.error} /> : <Loading />;
+  const loaded = useLoaded<Shown>(pathOf(`/api/record/${number}`, { dump: which }), async (asked, signal) => ({
+    number,
+    which,
+    record: await get<RecordAnswer>(asked, signal),
+  }));
+  const shown = loaded.value;
+  const view = useKept(
+    shown !== null && shown.number === number && shown.which === which,
+    () => shown && <RecordView key={`${which} ${number}`} {...shown} place={place} answer={answer} />,
+  );
+  return loaded.error ? <Problem text={loaded.error} /> : (view ?? <Loading />);
+}
+
+function RecordView({ number, which, record, place, answer }: Shown & { place: Place; answer: DumpAnswer }) {
+  const [by, setBy] = useState('value');
+  const kind = by === 'value' ? null : by;
+  const histogram = useAnswer<Histogram>(pathOf(`/api/record/${number}/histogram`, { dump: which, bins: 64, by: kind }));
+  const counts = [record.nan, record.pos_inf, record.neg_inf];
+  const mayBeBad = counts.some((count) => count === null || count === undefined || Number(count) > 0);
   return (
     <div class="tensor-view">
       <aside class="tensor-side" aria-label="Record">
         <TensorHead record={record} which={which} answer={answer} />
-        <Statistics record={record} />
-        {histogram.value && <HistogramView histogram={histogram.value} />}
+        {record.numel > 0 && <Statistics record={record} />}
+        {record.numel > 0 && histogram.value && (
+          <HistogramView histogram={histogram.value} by={by} onBy={record.has_data && !isReport() ? setBy : undefined} />
+        )}
         <Source source={record.source} lines={record.source_lines} />
         <Links title="Inputs of the op" links={record.inputs ?? []} dump={which} here={number} />
         <Links title="Outputs of the op" links={record.outputs ?? []} dump={which} here={number} />
         <Readers readers={record.consumers ?? []} dump={which} />
       </aside>
       <main class="tensor-main">
-        {record.has_data ? (
+        {record.has_data && record.dtype === 'string' ? (
+          <Texts record={number} which={which} />
+        ) : record.has_data ? (
           <SliceView
-            key={number}
             shape={record.shape}
             at={parseAt(place.parameters.get('at'), record.shape)}
+            zoom={place.parameters.get('zoom')}
+            mayBeBad={mayBeBad}
             source={{
               address: `/api/record/${number}/slice`,
               findAddress: `/api/record/${number}/find`,

@@ -1,0 +1,125 @@
+#include "find/find_report.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/coverage_reasons.h"
+#include "base/json.h"
+#include "base/json_members.h"
+#include "base/text.h"
+#include "find/find_json.h"
+#include "find/first_cause.h"
+#include "find/lead.h"
+#include "find/told_nonfinite.h"
+#include "find/trends_json.h"
+#include "find/unwritten_reads.h"
+#include "query/failed_op.h"
+
+namespace tensortap {
+namespace {
+
+constexpr size_t kMostOrigins = 1000;  // that are looked through for one that is not intended
+
+Json headroom_lists(const DumpIndex& dump, size_t limit) {
+  constexpr DType kTargets[] = {DType::kFloat16, DType::kBFloat16};
+  const auto found = find_headrooms(dump, kTargets);
+  Json lists = Json::object();
+  for (size_t i = 0; i < found.size(); ++i) {
+    const std::string target(dtype_name(kTargets[i]));
+    Json& list = lists[target] = Json::array();
+    for (size_t one = 0; one < std::min(limit, found[i].size()); ++one) list.push_back(headroom_json(dump, found[i][one], target));
+  }
+  return lists;
+}
+
+Json origin_list(const DumpIndex& dump, const std::vector<NonFiniteOrigin>& origins) {
+  Json list = Json::array();
+  for (const NonFiniteOrigin& origin : origins) list.push_back(origin_json(dump, origin));
+  return list;
+}
+
+// How the values of the op to fix grew before: its outputs and its inputs.
+Json lead_of(const DumpIndex& dump, size_t row, const NonFiniteFindings& found) {
+  std::vector<size_t> inputs;
+  const auto add = [&](const NonFiniteOrigin& origin) {
+    if (inputs.empty() && origin.chain.back().row == row) inputs = origin.chain.back().inputs;
+  };
+  if (found.seen) add(*found.seen);
+  for (const NonFiniteOrigin& origin : found.origins) add(origin);
+  const std::optional<Trend> lead = lead_to(dump, row, inputs);
+  return lead ? lead_json(dump, *lead) : Json();
+}
+
+Json dead_list(const DumpIndex& dump, size_t limit) {
+  Json list = Json::array();
+  for (const DeadOutput& dead : find_dead_outputs(dump)) {
+    if (list.size() == limit) break;
+    list.push_back(dead_output_json(dump, dead));
+  }
+  return list;
+}
+
+Json ran_unseen_json(const DumpIndex& dump) {
+  Json list = Json::array();
+  const auto manifest = parse_json(dump.manifest(), "the manifest");
+  const Json* ops = manifest.ok() ? member(*manifest, "ops") : nullptr;
+  const Json* reasons = ops == nullptr ? nullptr : member(*ops, "not_captured");
+  if (reasons == nullptr || !reasons->is_array()) return list;
+  for (const Json& one : *reasons) {
+    if (count_in(one, "count") > 0 && ran_unseen(text_in(one, "reason"))) list.push_back(one);
+  }
+  return list;
+}
+
+}  // namespace
+
+Json find_report(const DumpIndex& dump, size_t limit) {
+  Json report;
+  // Weights that hold Inf on purpose, as masks do, are listed among the origins.
+  const auto first_in_time = first_nonfinite(dump, false);
+  const NonFiniteFindings found = find_nonfinite(dump, std::max(limit, kMostOrigins));
+  const auto& [seen, origins, judged] = found;
+  const auto first = first_cause(dump, first_in_time, found);
+  report["first_nonfinite"] = first ? nonfinite_json(dump, *first) : told_nonfinite(dump);
+  report["lead"] = first ? lead_of(dump, first->row, found) : Json();
+  if (first_in_time && (!first || first->row != first_in_time->row)) report["first_in_time"] = nonfinite_json(dump, *first_in_time);
+  report["seen"] = seen ? origin_json(dump, *seen) : Json();
+  report["harmless"] = static_cast<uint64_t>(std::ranges::count(origins, true, &NonFiniteOrigin::harmless));
+  report["origins"] = origin_list(dump, {origins.begin(), origins.begin() + static_cast<ptrdiff_t>(std::min(limit, origins.size()))});
+  report["failed_op"] = failed_op(dump);
+  report["unwritten"] = Json::array();
+  for (const size_t row : find_unwritten_reads(dump, limit)) report["unwritten"].push_back(unwritten_json(dump, row));
+  report["unknown"] = count_unknown(dump);
+  report["not_captured"] = ran_unseen_json(dump);
+  report["not_looked_at"] = count_not_looked_at(dump);
+  report["left_out"] = count_left_out(dump);
+  report["headroom"] = headroom_lists(dump, limit);
+  report["dead_outputs"] = dead_list(dump, limit);
+  report["gradients"] = gradients_json(dump, find_gradients(dump));
+  return report;
+}
+
+bool has_finding(const Json& report) {
+  return !report.at("first_nonfinite").is_null() || !report.at("unwritten").empty() || ended_program(report.at("failed_op"));
+}
+
+bool is_partial(const Json& report) { return ran_fused(report) || count_in(report, "left_out") > 0; }
+
+bool ran_fused(const Json& report) {
+  const Json* reasons = member(report, "not_captured");
+  return reasons != nullptr && std::ranges::any_of(*reasons, [](const Json& one) { return text_in(one, "reason") == kReasonFused; });
+}
+
+Result<Json> find_source(const DumpIndex& dump, std::string_view text) {
+  std::vector<OpId> ops = ops_of_source(dump, text);
+  if (ops.empty()) ops = ops_of_name(dump, text);
+  if (ops.empty()) return not_found(concat("no op of this dump comes from ", quote(text), ", and none has that name"));
+  Json answer = {{"source", std::string(text)}, {"ops", Json::array()}};
+  for (const OpId op : ops) answer["ops"].push_back(op_source_json(dump, op));
+  return answer;
+}
+
+}  // namespace tensortap

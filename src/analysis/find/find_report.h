@@ -1,0 +1,50 @@
+// Everything that `find` looks for, in one answer.
+
+#ifndef TENSORTAP_FIND_FIND_REPORT_H_
+#define TENSORTAP_FIND_FIND_REPORT_H_
+
+#include <cstddef>
+#include <string_view>
+
+#include "base/json_fwd.h"
+#include "base/status.h"
+#include "trace/dump_index.h"
+
+namespace tensortap {
+
+// {"first_nonfinite": {...} or null, "lead": {...} or null, "seen": {...} or null, "harmless": count, "origins": [...], "failed_op": as
+// failed_op() of query/failed_op.h, "unwritten": [...], "unknown": count, "not_captured": [...], "not_looked_at": count, "left_out":
+// count, "headroom": {"float16": [...], "bfloat16": [...]}, "dead_outputs": [...], "gradients": {...} or null}; the forms are those of
+// find/find_json.h, at most `limit` of each list. The first non-finite value is one of a run: weights that hold some are listed among the
+// origins only.
+//
+// In dumps that record which memory each tensor uses, or that know their whole graph, "seen" is the way back from the value that matters
+// most (see NonFiniteFindings), as one of the origins, and "first_nonfinite" is where it ends. Both are null when all NaN and Inf was
+// harmless; "harmless" counts such origins.
+// "lead" is the trend, of the op's outputs or inputs, that the first non-finite value ended, if there was one.
+// When an incomplete dump lacks that record, "first_nonfinite" comes from its manifest (find/told_nonfinite.h).
+// "unwritten" lists inputs that ops read although nothing was written to their memory (find_unwritten_reads()), whatever values they held.
+// "unknown" counts records that have neither counts of all elements nor all data (count_unknown()), "not_looked_at" those in memory that
+// the capture could not read (count_not_looked_at()), "left_out" those that a limit left out (count_left_out()).
+// "not_captured" lists why ops that ran are not in the dump, as run.json has it: {"reason", "count", "examples"}.
+// "first_in_time" exists when the first record with NaN or Inf is another one. In dumps of the other kind, "first_nonfinite" is the first
+// origin that is not intended.
+Json find_report(const DumpIndex& dump, size_t limit);
+
+// Whether the report finds something wrong: a value of NaN or Inf that matters, memory that was read and never written, or an op whose
+// failure ended the program. The one rule for exit codes and summaries.
+bool has_finding(const Json& report);
+
+// Whether a report without a finding covers less than the program: kernels ran whose values were not looked at, or a limit left records
+// out.
+bool is_partial(const Json& report);
+// The first of these.
+bool ran_fused(const Json& report);
+
+// {"source": text, "ops": [{"op", "type", "source", "originals"}]}: the ops that come from a source line, or the lines that the ops of that
+// name come from. Errors: kNotFound when there is neither.
+Result<Json> find_source(const DumpIndex& dump, std::string_view text);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_FIND_FIND_REPORT_H_

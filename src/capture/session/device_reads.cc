@@ -1,0 +1,117 @@
+#include "session/device_reads.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "session/event_view.h"
+#include "tensor/memory_order.h"
+
+namespace tensortap {
+namespace {
+
+constexpr const char* kNotAllowed = "tensor on a device";
+
+uint64_t bytes_of(const tensortap_tensor& tensor) {
+  if (tensor.dtype >= kDTypeCount || tensor.rank > kMaxRank || (tensor.dims == nullptr && tensor.rank > 0)) return 0;
+  const TensorDesc desc = tensor_view(tensor).desc;
+  const auto numel = desc.shape.numel();
+  return numel ? packed_bytes(desc.dtype, *numel).value_or(0) : 0;
+}
+
+// Stands for the address of a tensor whose elements were gathered: others may begin at the same place.
+const void* place_of_gathered(const tensortap_tensor& tensor) {
+  return reinterpret_cast<const void*>(view_number(tensor_view(tensor), tensor.identity));
+}
+
+}  // namespace
+
+bool is_remote(const tensortap_op_event& event) {
+  for (uint64_t i = 0; i < std::min(event.tensor_count, kMostTensors); ++i) {
+    if (is_remote(tensor_of(event, i))) return true;
+  }
+  return false;
+}
+
+DeviceReads::Counts* DeviceReads::counts_of(const tensortap_device* device) {
+  for (Counts& counts : counts_) {
+    const tensortap_device* known = counts.device.load(std::memory_order_acquire);
+    if (known == nullptr && counts.device.compare_exchange_strong(known, device)) return &counts;
+    if (known == device) return &counts;
+  }
+  return nullptr;
+}
+
+void DeviceReads::miss(OpId op, const tensortap_device* device, const char* reason) {
+  ops_.not_captured(op, reason);
+  const std::lock_guard lock(mutex_);
+  ++missed_[{device, reason}];
+}
+
+const void* DeviceReads::fetch(OpId op, const tensortap_tensor& tensor, uint64_t bytes, bool allowed, bool& packed) {
+  const tensortap_device* const device = tensor.device;
+  Counts* const counts = counts_of(device);
+  const char* reason = kNotAllowed;
+  int is_packed = 0;
+  const void* const data = allowed ? device->fetch(device, tensor.source, &is_packed, &reason) : nullptr;
+  packed = is_packed != 0;
+  if (data == nullptr) {
+    miss(op, device, reason == nullptr ? kNotAllowed : reason);
+  } else if (counts != nullptr) {
+    counts->tensors.fetch_add(1, std::memory_order_relaxed);
+    counts->bytes.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  return data;
+}
+
+void DeviceReads::release(const tensortap_tensor& tensor, const void* data) {
+  if (data != nullptr && tensor.device->release != nullptr) tensor.device->release(tensor.device, data);
+}
+
+tensortap_tensor DeviceReads::fetched(OpId op, const tensortap_tensor& given, bool allowed) {
+  tensortap_tensor tensor = given;
+  const uint64_t bytes = bytes_of(given);
+  const bool holds_values = bytes > 0 && (given.flags & TENSORTAP_TENSOR_UNWRITTEN) == 0;
+  if (!is_remote(given) || !holds_values) return tensor;
+  bool packed = false;
+  tensor.data = fetch(op, given, bytes, allowed, packed);
+  tensor.device = nullptr;
+  if (tensor.data == nullptr || !packed) return tensor;
+  tensor.identity = place_of_gathered(given);
+  tensor.strides = nullptr;
+  return tensor;
+}
+
+tensortap_op_event DeviceReads::fetched(const tensortap_op_event& event, bool allowed, std::vector<tensortap_tensor>& tensors) {
+  tensortap_op_event made = event;
+  const uint64_t count = std::min(event.tensor_count, kMostTensors);
+  tensors.reserve(count);
+  for (uint64_t i = 0; i < count; ++i) {
+    tensors.push_back(fetched(event.op, tensor_of(event, i), allowed));
+    tensors.back().size = sizeof(tensortap_tensor);
+  }
+  made.tensors = tensors.data();
+  made.tensor_count = tensors.size();
+  return made;
+}
+
+Json DeviceReads::report() const {
+  Json list = Json::array();
+  const std::lock_guard lock(mutex_);
+  for (const Counts& counts : counts_) {
+    const tensortap_device* const device = counts.device.load(std::memory_order_acquire);
+    if (device == nullptr) break;
+    const uint64_t tensors = counts.tensors.load(std::memory_order_relaxed);
+    Json missed = Json::array();
+    for (const auto& [key, count] : missed_) {
+      if (key.first == device) missed.push_back({{"reason", key.second}, {"count", count}});
+    }
+    list.push_back({{"device", concat(device->name, ":", device->index)},
+                    {"tensors", tensors},
+                    {"bytes_fetched", counts.bytes.load(std::memory_order_relaxed)},
+                    {"not_captured", std::move(missed)}});
+  }
+  return list;
+}
+
+}  // namespace tensortap

@@ -1,0 +1,66 @@
+// DeviceReads: tensors in memory that the host cannot read, fetched through their source, and what that took.
+
+#ifndef TENSORTAP_SESSION_DEVICE_READS_H_
+#define TENSORTAP_SESSION_DEVICE_READS_H_
+
+#include <tensortap/asking.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "session/op_registry.h"
+
+namespace tensortap {
+
+// Whether the elements of a tensor have to be fetched before anybody reads them.
+inline bool is_remote(const tensortap_tensor& tensor) { return tensor.data == nullptr && tensor.device != nullptr; }
+
+// Borrows the ops. Thread-safe; fetched elements belong to the thread that fetched them.
+class DeviceReads {
+ public:
+  explicit DeviceReads(OpRegistry& ops) : ops_(ops) {}
+  DeviceReads(const DeviceReads&) = delete;
+  DeviceReads& operator=(const DeviceReads&) = delete;
+
+  // The elements of a remote tensor of an op's event, of `bytes` bytes; `packed`: they are contiguous, otherwise they have the strides of
+  // the tensor. Null where fetching is impossible or not allowed; the op's coverage then has the reason. The elements stay valid until
+  // release(), or until the event's op has ended.
+  const void* fetch(OpId op, const tensortap_tensor& tensor, uint64_t bytes, bool allowed, bool& packed);
+  static void release(const tensortap_tensor& tensor, const void* data);
+  // Copies an event so that none of its tensors is remote; those that cannot be fetched are described only. `tensors` keeps them.
+  tensortap_op_event fetched(const tensortap_op_event& event, bool allowed, std::vector<tensortap_tensor>& tensors);
+  // The same for one tensor, which the op read.
+  tensortap_tensor fetched(OpId op, const tensortap_tensor& tensor, bool allowed);
+
+  // A list of {"device": "cuda:0", "tensors": fetched, "bytes_fetched", "not_captured": [{"reason", "count"}]}.
+  [[nodiscard]] Json report() const;
+
+ private:
+  static constexpr size_t kMostDevices = 64;  // that are counted
+  struct Counts {
+    std::atomic<const tensortap_device*> device{nullptr};
+    std::atomic<uint64_t> tensors{0};
+    std::atomic<uint64_t> bytes{0};
+  };
+  Counts* counts_of(const tensortap_device* device);
+  void miss(OpId op, const tensortap_device* device, const char* reason);
+
+  OpRegistry& ops_;
+  std::array<Counts, kMostDevices> counts_;
+  mutable std::mutex mutex_;
+  std::map<std::pair<const tensortap_device*, std::string>, uint64_t> missed_;
+};
+
+// Whether an event has a remote tensor.
+bool is_remote(const tensortap_op_event& event);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_SESSION_DEVICE_READS_H_

@@ -1,0 +1,142 @@
+#include "source/pytorch/adapter/device_copy.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "source/pytorch/adapter/adapter_interface.h"
+#include "source/pytorch/adapter/graph_recording.h"
+#include "source/pytorch/adapter/thread_frames.h"
+
+namespace tensortap::torch_adapter {
+namespace {
+
+constexpr const char* kRecorded = "recorded into a graph of the device";
+constexpr const char* kNoCopy = "tensor on a device that gave no copy of it";
+constexpr const char* kNoTensor = "tensor on a device that no longer exists";
+// A gather takes memory of the device, so it is used only where a tensor's span would be so much more than its elements.
+constexpr int64_t kMostSpan = 8;
+constexpr int64_t kSmallSpan = 1 << 20;
+constexpr int64_t kMostSpare = int64_t{64} << 20;
+
+// Our calls are not the program's: no callback sees them, and they take no part in gradients.
+class Unseen {
+ public:
+  Unseen() : excluded_(keys()) {}
+
+ private:
+  static c10::DispatchKeySet keys() {
+    using c10::DispatchKey;
+    return c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset | c10::python_ks |
+           c10::DispatchKeySet(
+               {DispatchKey::FuncTorchDynamicLayerFrontMode, DispatchKey::FuncTorchDynamicLayerBackMode, DispatchKey::Functionalize});
+  }
+  at::DisableRecordFunctionGuard quiet_;
+  c10::impl::ExcludeDispatchKeyGuard excluded_;
+  at::NoGradGuard no_grad_;
+};
+
+// The memory from the first element to the last, or only the elements if most of that memory is not theirs.
+at::Tensor flat(const at::Tensor& tensor, bool& packed) {
+  int64_t last = 0;
+  for (int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
+  packed = last + 1 > std::max(kMostSpan * tensor.numel(), kSmallSpan);
+  return packed ? tensor.contiguous().view({-1}) : tensor.as_strided({last + 1}, {1}, tensor.storage_offset());
+}
+
+// The thread's spare memory if it is large enough, otherwise new memory.
+at::Tensor host_memory(ThreadFrames& frames, int64_t bytes) {
+  if (frames.spare.defined() && frames.spare.numel() >= bytes) return std::move(frames.spare);
+  return at::empty({bytes}, at::TensorOptions(at::kByte).device(at::kCPU));
+}
+
+const void* copy_of(ThreadFrames& frames, const at::Tensor& tensor, int* packed) {
+  const Unseen unseen;
+  bool elements_alone = false;
+  const at::Tensor from = flat(tensor, elements_alone);
+  at::Tensor memory = host_memory(frames, static_cast<int64_t>(from.nbytes()));
+  const at::TensorOptions options = from.options().device(at::kCPU).requires_grad(false);
+  at::from_blob(memory.mutable_data_ptr(), {from.numel()}, options).copy_(from);
+  *packed = elements_alone ? 1 : 0;
+  frames.copies.push_back(std::move(memory));
+  return frames.copies.back().const_data_ptr();
+}
+
+struct Device {
+  tensortap_device told{};
+  c10::Device device{c10::DeviceType::CPU};
+  std::string name;
+};
+
+const void* fetch_from(const Device& from, const tensortap_torch_tensor& facts, int* packed, const char** reason) {
+  ThreadFrames* frames = thread_frames();
+  *reason = kNoTensor;
+  const bool on_device = facts.kind == TENSORTAP_TORCH_DEVICE;
+  if (frames == nullptr || facts.data == nullptr || (on_device && facts.tensor == nullptr)) return nullptr;
+  const c10::impl::VirtualGuardImpl device(from.device.type());
+  const c10::Stream stream = device.getStream(from.device);
+  *reason = kRecorded;
+  if (is_recorded(device, stream)) return nullptr;
+  *reason = kNoCopy;
+  const RecordingsOfOthers undisturbed(from.device.type());
+  if (!on_device) {
+    device.synchronizeStream(stream);
+    // The description is the call's own.
+    const_cast<tensortap_torch_tensor&>(facts).flags &= ~uint32_t{TENSORTAP_TORCH_TENSOR_UNFILLED};
+    return facts.data;
+  }
+  auto* impl = const_cast<c10::TensorImpl*>(static_cast<const c10::TensorImpl*>(facts.tensor));
+  return copy_of(*frames, at::Tensor(c10::intrusive_ptr<c10::TensorImpl>::reclaim_copy(impl)), packed);
+}
+
+const void* fetch(const tensortap_device* told, const void* source, int* packed, const char** reason) {
+  *packed = 0;
+  try {
+    return fetch_from(*static_cast<const Device*>(told->memory), *static_cast<const tensortap_torch_tensor*>(source), packed, reason);
+  } catch (...) {
+    *reason = kNoCopy;
+    return nullptr;
+  }
+}
+
+void release(const tensortap_device* /*told*/, const void* data) {
+  ThreadFrames* frames = thread_frames();
+  if (frames == nullptr) return;
+  auto& copies = frames->copies;
+  const auto found = std::find_if(copies.rbegin(), copies.rend(), [data](const at::Tensor& one) { return one.const_data_ptr() == data; });
+  if (found == copies.rend()) return;
+  if (found->numel() <= kMostSpare) frames->spare = std::move(*found);
+  copies.erase(std::next(found).base());
+}
+
+}  // namespace
+
+const tensortap_device* device_memory(c10::Device device) {
+  static auto& mutex = *new std::mutex;
+  static auto& devices = *new std::vector<const Device*>;
+  // A thread works on one device most of the time.
+  static thread_local const Device* latest = nullptr;
+  if (latest != nullptr && latest->device == device) return &latest->told;
+  const std::lock_guard lock(mutex);
+  const auto known = std::find_if(devices.begin(), devices.end(), [device](const Device* one) { return one->device == device; });
+  if (known != devices.end()) return &(latest = *known)->told;
+  auto* made = new Device;
+  made->device = device;
+  made->name = c10::DeviceTypeName(device.type(), true);
+  made->told.size = sizeof made->told;
+  made->told.index = device.index();
+  made->told.name = made->name.c_str();
+  made->told.memory = made;
+  made->told.fetch = fetch;
+  made->told.release = release;
+  devices.push_back(made);
+  return &(latest = made)->told;
+}
+
+}  // namespace tensortap::torch_adapter

@@ -1,0 +1,43 @@
+#include "source/pytorch/events/call_keys.h"
+
+#include <tensortap/capture.h>
+
+#include "source/pytorch/python/python_bridge.h"
+
+namespace tensortap::pytorch {
+namespace {
+
+// An operator that the program calls itself is of the level "api" where operators as such were not asked for.
+uint8_t level_of(const tensortap_torch_call& call, uint32_t levels) {
+  if ((call.flags & TENSORTAP_TORCH_CALL_KERNEL) != 0) return TENSORTAP_LEVEL_KERNEL;
+  if ((call.flags & TENSORTAP_TORCH_CALL_COMPOSITE) != 0) return TENSORTAP_LEVEL_API;
+  const bool only_as_api = (levels & 1U << TENSORTAP_LEVEL_API) != 0 && (levels & 1U << TENSORTAP_LEVEL_OP) == 0;
+  return only_as_api && (call.flags & TENSORTAP_TORCH_CALL_DIRECT) != 0 ? TENSORTAP_LEVEL_API : TENSORTAP_LEVEL_OP;
+}
+
+}  // namespace
+
+OpKey key_of(const tensortap_torch_call& call, const ThreadCalls& calls, uint32_t levels) {
+  OpKey key;
+  key.op = call.op;
+  key.level = level_of(call, levels);
+  if (!calls.nodes.empty()) {
+    key.scope = calls.nodes.back().name;
+    key.forward = calls.nodes.back().forward;
+    if (key.forward != nullptr) return key;
+  } else if (calls.optimizer != 0) {
+    key.scope = calls.optimizer;
+  }
+  key.position = source_position(true);
+  const ModuleId told = module_of(key.position);
+  key.module = told != 0 ? told : current_module();
+  return key;
+}
+
+uint32_t phase_of(const tensortap_torch_call& call, const ThreadCalls& calls) {
+  if (!calls.nodes.empty()) return TENSORTAP_PHASE_BACKWARD;
+  if (calls.optimizer != 0) return TENSORTAP_PHASE_UPDATE;
+  return (call.flags & TENSORTAP_TORCH_CALL_GRAD_MODE) != 0 ? TENSORTAP_PHASE_FORWARD : TENSORTAP_PHASE_INFERENCE;
+}
+
+}  // namespace tensortap::pytorch

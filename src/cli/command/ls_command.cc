@@ -1,0 +1,122 @@
+// `tensortap ls`: the records of a dump. Looks at rows where they are mapped and formats only the printed ones.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/command/command.h"
+#include "cli/files/dump_access.h"
+#include "cli/files/part_access.h"
+#include "cli/text/arguments.h"
+#include "cli/text/failure_text.h"
+#include "cli/text/ls_table.h"
+#include "cli/text/selection_options.h"
+#include "query/record_json.h"
+#include "query/row_query.h"
+
+namespace tensortap::cli {
+namespace {
+
+struct LsOptions {
+  std::string dump;
+  std::string part;
+  RowQuery query;
+  std::string columns;
+};
+
+std::string count_text(size_t shown, size_t all, const std::vector<std::string>& left_out) {
+  std::string text = fmt::format("{} of {} records", shown, all);
+  if (!left_out.empty()) text += fmt::format("; too narrow for {} (--columns chooses)", join(left_out, ", "));
+  return text;
+}
+
+// With names where the dump has several parts.
+ListedDumps listed_dumps(const std::vector<OpenPart>& parts, bool are_several) {
+  ListedDumps listed;
+  for (const OpenPart& one : parts) {
+    listed.dumps.push_back(one.dump.get());
+    if (are_several) listed.names.push_back(one.part.name);
+  }
+  return listed;
+}
+
+Json row_json(const ListedDumps& listed, const RowOfDump& row) {
+  Json json = record_json(*listed.dumps[row.dump], row.row);
+  if (!listed.names.empty()) json["part"] = listed.names[row.dump];
+  return json;
+}
+
+bool is_weight(const ListedDumps& listed, const RowOfDump& place) {
+  const DumpIndex& dump = *listed.dumps[place.dump];
+  const RecordRow& row = dump.rows()[place.row];
+  return op_of(dump, row).type == kInitializerType || row.phase == static_cast<uint8_t>(Phase::kLoad);
+}
+
+// For people, what is not sorted has the weights of each dump behind its ops.
+Result<std::vector<RowOfDump>> listed_rows(const ListedDumps& listed, RowQuery query, bool for_people) {
+  const size_t limit = query.limit;
+  const bool weights_last = for_people && query.sort.empty();
+  if (weights_last) query.limit = 0;
+  auto rows = select_rows(listed.dumps, query);
+  if (!rows.ok()) return in_option_words(rows.status());
+  if (!weights_last) return rows;
+  for (auto begin = rows->begin(); begin != rows->end();) {
+    const auto end = std::find_if(begin, rows->end(), [&](const RowOfDump& row) { return row.dump != begin->dump; });
+    std::stable_partition(begin, end, [&](const RowOfDump& row) { return !is_weight(listed, row); });
+    begin = end;
+  }
+  if (limit > 0 && rows->size() > limit) rows->resize(limit);
+  return rows;
+}
+
+Result<ExitCode> list(const LsOptions& options, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const auto columns, choose_columns(options.columns, sort_key(options.query.sort)));
+  TENSORTAP_ASSIGN_OR_RETURN(const AskedParts asked, asked_parts(options.dump, options.part));
+  AnsweredDumps dumps;
+  TENSORTAP_ASSIGN_OR_RETURN(const std::vector<OpenPart> parts, open_parts(terminal, asked, dumps));
+  dumps.warn_of_state(terminal);
+  const ListedDumps listed = listed_dumps(parts, asked.are_several);
+  const auto selected = listed_rows(listed, options.query, !terminal.json);
+  if (!selected.ok()) return selected.status();
+  std::vector<std::string> left_out;
+  if (terminal.json) {
+    for (const RowOfDump& row : *selected) terminal.json_line(row_json(listed, row));
+    // One line more would be no record: it comes only where the records are not all.
+    if (!dumps.hold_all()) terminal.json_line({{"dump", dumps.json()}});
+  } else if (!selected->empty()) {
+    left_out = print_rows(terminal, listed, *selected, columns, !options.columns.empty(), sort_key(options.query.sort) == "step");
+  }
+  terminal.flush();
+  size_t all = 0;
+  for (const OpenPart& one : parts) all += one.dump->rows().size();
+  terminal.note(count_text(selected->size(), all, left_out));
+  if (selected->empty()) warn_of_unmatched(terminal, listed.dumps, options.query);
+  for (const OpenPart& one : parts) {
+    const std::vector<std::string> unknown = one.dump->unknown_columns();
+    if (!unknown.empty()) terminal.note(fmt::format("a later version wrote columns that this one does not know: {}", join(unknown, ", ")));
+    for (const std::string& line : failure_lines(*one.dump, one.part.path)) terminal.note(line);
+  }
+  return ExitCode::kFine;
+}
+
+}  // namespace
+
+Action declare_ls(CLI::App& app) {
+  const auto options = std::make_shared<LsOptions>();
+  app.add_option("dump", options->dump, "Folder of the dump")->type_name(kDump)->required();
+  add_part_option(app, options->part);
+  add_selection_options(app, options->query);
+  app.add_option("--sort", options->query.sort, "Order by this column; -KEY for the largest first. One of: " + join(sort_keys(), ", "))
+      ->type_name("KEY");
+  app.add_option("--columns", options->columns, "Show these columns, such as op,slot,max. Of: " + column_names_text())->type_name("A,B");
+  app.add_option("--limit", options->query.limit, "At most this many records")->type_name("N")->check(in_range(1, kMostListed));
+  return [options](Terminal& terminal) { return list(*options, terminal); };
+}
+
+}  // namespace tensortap::cli

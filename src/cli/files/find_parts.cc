@@ -1,0 +1,98 @@
+#include "cli/files/find_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/json_members.h"
+#include "base/text.h"
+#include "cli/files/dump_access.h"
+#include "cli/files/part_access.h"
+#include "find/ask_parts.h"
+#include "find/find_report.h"
+#include "trace/completeness.h"
+
+namespace tensortap::cli {
+namespace {
+
+Status finish(const FindQuestion& question, Json& answer) { return question.finish == nullptr ? Status() : question.finish(answer); }
+
+Result<ExitCode> ask_one(const AskedParts& asked, const FindQuestion& question, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_part(terminal, asked, asked.parts.front()));
+  AnsweredDumps dumps;
+  dumps.add(asked.parts.front().path, dump->completeness());
+  dumps.print_state(terminal);
+  TENSORTAP_ASSIGN_OR_RETURN(Json answer, question.ask(*dump));
+  if (asked.are_several) answer.update(part_json(asked.parts.front()));
+  TENSORTAP_RETURN_IF_ERROR(finish(question, answer));
+  answer["dump"] = dumps.json();
+  terminal.json ? terminal.json_line(answer) : question.print(answer);
+  if (question.finds == nullptr) return ExitCode::kFine;
+  if (question.finds(answer)) return ExitCode::kFound;
+  return is_partial(answer) ? ExitCode::kFailed : dumps.code_of(ExitCode::kFine);
+}
+
+// A line for a part that says nothing new; its whole answer otherwise.
+void print_part(const PartAnswer& one, bool whole, const FindQuestion& question, Terminal& terminal) {
+  const std::string title = terminal.out_palette().bold(printable(part_title(one.part)));
+  if (!one.status.ok()) return terminal.line(fmt::format("{}: {}", title, printable(one.status.message())));
+  if (!whole) {
+    const uint64_t unknown = count_in(one.answer, "unknown");
+    const uint64_t unseen = count_in(one.answer, "not_looked_at");
+    const std::string more =
+        concat(unseen == 0 ? "" : "; " + not_looked_at_text(unseen), unknown == 0 ? "" : fmt::format("; {} not known", unknown));
+    return terminal.line(fmt::format("{}: {}{}", title, question.none, more));
+  }
+  terminal.line(title);
+  question.print(one.answer);
+}
+
+void print_parts(const std::vector<PartAnswer>& answers, bool all, const FindQuestion& question, Terminal& terminal) {
+  for (const std::string& line : completeness_lines(states_of(answers))) terminal.line(terminal.out_palette().yellow(printable(line)));
+  const bool found = std::ranges::any_of(answers, &PartAnswer::finds);
+  if (question.finds != nullptr) {
+    const Palette& palette = terminal.out_palette();
+    const std::string sentence = printable(parts_sentence(answers, question.found, question.none));
+    terminal.line(found ? palette.red(sentence) : palette.green(sentence));
+  }
+  if (question.finish != nullptr) return;
+  const auto print_those = [&](bool finding) {
+    for (const PartAnswer& one : answers) {
+      const bool whole = finding || all || question.finds == nullptr || is_partial(one.answer);
+      if (one.finds == finding) print_part(one, whole, question, terminal);
+    }
+  };
+  print_those(true);
+  print_those(false);
+}
+
+Result<ExitCode> ask_all(const AskedParts& asked, bool all, const FindQuestion& question, Terminal& terminal) {
+  const auto finds = [&question](const Json& answer) { return question.finds != nullptr && question.finds(answer); };
+  const auto open = [&](const std::string& path) {
+    return open_part(terminal, asked, *std::ranges::find(asked.parts, path, &DumpPart::path));
+  };
+  const std::vector<PartAnswer> answers = ask_parts(asked.parts, {open, question.ask, finds});
+  if (std::ranges::all_of(answers, [](const PartAnswer& one) { return one.answer.is_null(); })) return answers.front().status;
+  Json answer = parts_answer_json(answers);
+  TENSORTAP_RETURN_IF_ERROR(finish(question, answer));
+  if (terminal.json) {
+    terminal.json_line(answer);
+  } else {
+    print_parts(answers, all, question, terminal);
+    if (question.finish != nullptr) question.print(answer);
+  }
+  if (question.finds == nullptr) return ExitCode::kFine;
+  if (std::ranges::any_of(answers, &PartAnswer::finds)) return ExitCode::kFound;
+  const bool partial = std::ranges::any_of(answers, [](const PartAnswer& one) { return is_partial(one.answer); });
+  return !partial && sum_of(states_of(answers)).holds_all() ? ExitCode::kFine : ExitCode::kFailed;
+}
+
+}  // namespace
+
+Result<ExitCode> ask_find(const FindTarget& target, const FindQuestion& question, Terminal& terminal) {
+  TENSORTAP_ASSIGN_OR_RETURN(const AskedParts asked, asked_parts(target.path, target.part));
+  return asked.parts.size() == 1 ? ask_one(asked, question, terminal) : ask_all(asked, target.all, question, terminal);
+}
+
+}  // namespace tensortap::cli
