@@ -9,6 +9,7 @@
 
 #include "compare/dead_rows.h"
 #include "compare/memory_addresses.h"
+#include "compare/own_roundings.h"
 #include "compare/pairing_keys.h"
 #include "compare/region.h"
 #include "compare/row_types.h"
@@ -33,6 +34,7 @@ constexpr double kSlack = 1.2;       // of bounds that hold for exact numbers
 constexpr double kCodesSlack = 1.02;
 constexpr double kFarInteger = 0.3;
 constexpr double kMostRoundings = 32;  // of 16 bits, however deep
+constexpr double kOfDepth = 4;         // roundings of one op that the limit by depth has room for
 constexpr double kCoarse = 0x1p-10;    // types of 16 bits and fewer
 constexpr uint64_t kLeastShared = 16;  // elements that are not equal by chance
 
@@ -44,50 +46,6 @@ bool is_narrowed(const Difference& difference) {
   constexpr double kSmallest = 0x1p-23;  // two steps of float16 next to 0
   const std::optional<NarrowedDifference>& narrowed = difference.narrowed;
   return narrowed && (narrowed->differing == 0 || (narrowed->dtype == DType::kFloat16 && narrowed->max_abs <= kSmallest));
-}
-
-// The numbers that are added for an element of a convolution or a product, as far as shapes tell; 1 for others.
-double terms_of(const OpKind& kind, const RecordRow& output, const DumpIndex& dump, std::span<const uint32_t> inputs) {
-  const Shape shape = output.desc().shape;
-  if (kind.multiplies) {
-    std::vector<Shape> factors;
-    for (const uint32_t row : inputs) {
-      if (dump.rows()[row].dims_count > 1) factors.push_back(dump.rows()[row].desc().shape);
-    }
-    if (factors.size() != 2 || output.numel == 0) return 1;
-    double squares = 1;
-    for (const Shape& factor : factors) squares *= static_cast<double>(factor.numel().value_or(0));
-    const bool in_batches = shape.rank() > 2 && factors[0].rank() > 2 && factors[1].rank() > 2;
-    const double products =
-        in_batches ? static_cast<double>(output.numel) / static_cast<double>(shape[shape.rank() - 1] * shape[shape.rank() - 2]) : 1;
-    return std::sqrt(squares / static_cast<double>(output.numel) / products);
-  }
-  if (!kind.convolves || shape.rank() < 3) return 1;
-  double terms = 1;
-  for (const uint32_t row : inputs) {
-    const Shape read = dump.rows()[row].desc().shape;
-    if (read.rank() == shape.rank() && read[0] == shape[1])
-      terms = static_cast<double>(dump.rows()[row].numel) / static_cast<double>(shape[1]);
-  }
-  return terms;
-}
-
-// How many times a single rounding an op may add: a norm rounds a mean, a deviation and what is made of both; kernels add many numbers in
-// other orders, which is a walk at random. Types of 16 bits are added in float32.
-double roundings_of(const OpKind& kind, const RecordRow& output, const DumpIndex& dump, std::span<const uint32_t> inputs) {
-  constexpr double kOfNorm = 2;
-  constexpr double kMostOfSum = 8;
-  constexpr double kMostOfBatch = 16;
-  constexpr double kTermsOfOne = 64;  // that a rounding of the type covers
-  if (step_of_type(output) >= kCoarse) return 1;
-  if (!kind.is_norm) return std::clamp(std::sqrt(terms_of(kind, output, dump, inputs) / kTermsOfOne), 1.0, kMostOfSum);
-  if (!kind.is_of_batch) return kOfNorm;
-  const Shape shape = output.desc().shape;
-  const int64_t channels = output.slot_index > 0 || shape.rank() < 2 ? static_cast<int64_t>(output.numel) : shape[1];
-  uint64_t read = 1;
-  for (const uint32_t row : inputs) read = std::max(read, dump.rows()[row].numel);
-  const double terms = static_cast<double>(read) / static_cast<double>(std::max<int64_t>(channels, 1));
-  return std::clamp(std::sqrt(terms / kTermsOfOne), kOfNorm, kMostOfBatch);
 }
 
 double distance_of(const Difference& difference) {
@@ -166,6 +124,7 @@ LocalJudge::Inputs LocalJudge::inputs_of(const Way& way) const {
     inputs.zeros |= facts.zero;
     inputs.distance = std::max(inputs.distance, double{facts.distance});
     inputs.max_abs = std::max(inputs.max_abs, double{facts.max_abs});
+    inputs.roundings = std::max(inputs.roundings, double{facts.roundings});
     inputs.norms.push_back({double{facts.norm}, b_.dump().rows()[row].numel});
   }
   return inputs;
@@ -218,7 +177,9 @@ void LocalJudge::judge_made(const Pair& pair, const Difference& difference, Judg
   judgement.clipped = made.way.clipped;
   const double error = difference.relative_l2;
   const double spread = std::sqrt(1 + static_cast<double>(judgement.gap));
-  const double roundings = roundings_of(kind, of_b, b_.dump(), made.way.b.inputs);
+  const double of_sums = roundings_of_sums(pair, made.way);
+  const double roundings = std::max(own_roundings(kind, of_b, b_.dump(), made.way.b.inputs), of_sums);
+  facts_[pair.row_b].roundings = static_cast<float>(std::max(of_sums, inputs.roundings));
   judgement.allowed = allowed_by(kind, of_b.slot_index > 0, roundings * judgement.step, spread, inputs, judgement.in);
   if (judgement.in > 0 && kind.is_gate) {
     const double changed = std::sqrt(judgement.in) + kOfFewGates / std::sqrt(static_cast<double>(std::max<uint64_t>(of_b.numel, 1)));
@@ -305,7 +266,9 @@ Finding LocalJudge::small_finding_of(const Pair& pair, const Difference& differe
   }
   const double step = std::max(pair.step, double{facts_[pair.row_b].step});
   if (made.zero || made.whole || made.way.quantises() || pair.step == 0 || !std::isfinite(judgement.allowed)) return Finding::kNone;
-  const double depth = pair.model / pair.step * step;
+  // Sums over many elements add more than the depth of a program lets expect.
+  const double sums = std::max(1.0, double{facts_[pair.row_b].roundings} / kOfDepth);
+  const double depth = pair.model / pair.step * step * sums;
   const double most = step >= kCoarse ? std::min(depth, kMostRoundings * step) : depth;
   return difference.relative_l2 > allow_ * most ? Finding::kGrown : Finding::kNone;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compare/local_judge.h"
+#include "compare/own_roundings.h"
 #include "compare/quantised_programs.h"
 #include "compare/region.h"
 #include "compare/row_types.h"
@@ -72,6 +73,20 @@ const OpKind& LocalJudge::kind_of(bool of_a, uint32_t row) {
   const OpId passed_by = table.passed_by(row);
   const OpId op = passed_by == kNoOp ? table.dump().rows()[row].op : passed_by;
   return (of_a ? kinds_a_ : kinds_b_).of(op, table.dump().ops()[op]);
+}
+
+double LocalJudge::roundings_of_sums(const Pair& pair, const Way& way) {
+  double most = 1;
+  for (const bool of_a : {true, false}) {
+    const DumpIndex& dump = (of_a ? a_ : b_).dump();
+    const WayBetween& side = of_a ? way.a : way.b;
+    std::vector<uint32_t> read = side.inputs;
+    read.insert(read.end(), side.between.begin(), side.between.end());
+    std::vector<uint32_t> made = side.between;
+    made.push_back(of_a ? pair.row_a : pair.row_b);
+    for (const uint32_t row : made) most = std::max(most, reduction_roundings(kind_of(of_a, row), dump.rows()[row], dump, read));
+  }
+  return most;
 }
 
 // Whether the op behind a pair computes with codes in both programs.

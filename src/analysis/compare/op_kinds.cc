@@ -18,6 +18,41 @@ constexpr auto kMovingKinds = std::to_array<std::string_view>(
      "squeeze", "stack",           "transpose", "tril",         "triu",          "unbind",  "unsqueeze", "where"});
 constexpr auto kSummingKinds = std::to_array<std::string_view>(
     {"add", "batch norm gradient", "convolutionbackward", "embeddingdensebackward", "nativelayernormbackward", "sub", "sum"});
+constexpr auto kReductions = std::to_array<std::string_view>({"average pool",
+                                                              "binarycrossentropy",
+                                                              "binarycrossentropywithlogits",
+                                                              "crossentropyloss",
+                                                              "cumsum",
+                                                              "dot",
+                                                              "huberloss",
+                                                              "kldiv",
+                                                              "l1loss",
+                                                              "logsumexp",
+                                                              "mean",
+                                                              "mseloss",
+                                                              "nanmean",
+                                                              "nansum",
+                                                              "nllloss",
+                                                              "nllloss2d",
+                                                              "nllloss2dforward",
+                                                              "nlllossforward",
+                                                              "prod",
+                                                              "reducelogsum",
+                                                              "reducelogsumexp",
+                                                              "reduceprod",
+                                                              "smoothl1loss",
+                                                              "softmarginloss",
+                                                              "softmaxcrossentropyloss",
+                                                              "softmaxcrossentropywithlogits",
+                                                              "std",
+                                                              "stdmean",
+                                                              "sum",
+                                                              "trace",
+                                                              "var",
+                                                              "varmean",
+                                                              "vdot"});
+constexpr auto kMagnitudes = std::to_array<std::string_view>(
+    {"dist", "foreachnorm", "linalgnorm", "linalgvectornorm", "lpnorm", "norm", "reducel1", "reducel2", "reducesumsquare"});
 constexpr auto kOverlays = std::to_array<std::string_view>({"add", "concat", "maskedfill", "pad", "sub", "where"});
 constexpr auto kContracting =
     std::to_array<std::string_view>({"atan", "cos", "erf", "gelu", "hardsigmoid", "sigmoid", "silu", "sin", "softplus", "tanh"});
@@ -33,6 +68,11 @@ constexpr auto kGradientKinds =
     std::to_array<std::string_view>({"batch norm gradient", "convolutionbackward", "nativegroupnormbackward", "nativelayernormbackward"});
 
 bool is_listed(const auto& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+
+Reduction reduction_of(std::string_view family) {
+  if (is_listed(kMagnitudes, family)) return Reduction::kMagnitudes;
+  return is_listed(kReductions, family) ? Reduction::kSum : Reduction::kNone;
+}
 
 bool trains(const OpInfo& op) {
   return std::ranges::any_of(kTrainingSettings,
@@ -71,6 +111,7 @@ OpKind op_kind_of(const OpInfo& op) {
   const int code_bits = code_bits_of(op);
   return {.moves = is_listed(kMovingKinds, family),
           .sums = is_listed(kSummingKinds, family),
+          .reduces = reduction_of(family),
           .averages = family == "mean",
           .multiplies = family == "linear",
           .overlays = is_listed(kOverlays, family),

@@ -12,9 +12,17 @@
 
 namespace tensortap {
 
+// Ops that make one element of many.
+enum class Reduction : uint8_t {
+  kNone,
+  kSum,         // sums, means, deviations and losses: kernels add in blocks
+  kMagnitudes,  // norms and sums of squares: kernels add one by one, and no term takes another back
+};
+
 struct OpKind {
-  bool moves = false;        // returns elements that it read, or the same with another sign or a bound: it does not round
-  bool sums = false;         // adds what it read: large terms may leave a small sum
+  bool moves = false;  // returns elements that it read, or the same with another sign or a bound: it does not round
+  bool sums = false;   // adds what it read: large terms may leave a small sum
+  Reduction reduces = Reduction::kNone;
   bool averages = false;     // a mean of what it read
   bool multiplies = false;   // a product of two tensors, summed
   bool overlays = false;     // a small error of one input may be hidden by a large other input

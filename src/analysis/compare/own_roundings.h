@@ -1,0 +1,24 @@
+// How many roundings of its type an op may add by itself. Programs add the same numbers in other orders, and the more numbers one element
+// is made of, the further their sums may lie apart.
+
+#ifndef TENSORTAP_COMPARE_OWN_ROUNDINGS_H_
+#define TENSORTAP_COMPARE_OWN_ROUNDINGS_H_
+
+#include <cstdint>
+#include <span>
+
+#include "compare/op_kinds.h"
+#include "trace/dump_index.h"
+#include "trace/record_row.h"
+
+namespace tensortap {
+
+// A multiple of what any op may add, at least 1. `inputs` are the rows of `dump` that the value was made of.
+double own_roundings(const OpKind& kind, const RecordRow& output, const DumpIndex& dump, std::span<const uint32_t> inputs);
+
+// The same of one element made of many, 1 of other ops. `inputs` may hold rows that other ops read: the largest counts.
+double reduction_roundings(const OpKind& kind, const RecordRow& output, const DumpIndex& dump, std::span<const uint32_t> inputs);
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_COMPARE_OWN_ROUNDINGS_H_
