@@ -234,9 +234,13 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("set_.source_Tensor", set_tensor);
 }
 
-// A kernel that is not an operator, like those of Triton and of extensions.
+// Kernels that are not operators, like those of Triton and of extensions.
 void unseen_fill(const at::Tensor& tensor, double value) {
   here(tensor.device().index()).push([lay = Lay(tensor), value] { lay.view().fill_(value); });
+}
+
+void unseen_scale(const at::Tensor& to, const at::Tensor& from, double factor) {
+  here(to.device().index()).push([target = Lay(to), source = Lay(from), factor] { target.view().copy_(source.view().mul(factor)); });
 }
 
 std::map<std::string, int64_t> counted() {
@@ -264,6 +268,7 @@ PYBIND11_MODULE(tapdev_c, module) {
   // Without the interpreter's lock: a stream may end the life of a tensor that Python made.
   module.def("synchronize", &synchronize, pybind11::call_guard<pybind11::gil_scoped_release>());
   module.def("unseen_fill", &unseen_fill);
+  module.def("unseen_scale", &unseen_scale);
   module.def("delay", [](int microseconds) { delay_us = microseconds; });
   module.def("record", [](bool on) { recording = on; });
   module.def("counters", &counted);

@@ -94,6 +94,13 @@ class Functions:
         ``graph_ends()``: it ends; only where ``graph_begins`` did not give -1.
     wrote_unseen
         ``wrote_unseen()``: a graph wrote into memory, and nothing told into which.
+    add_kernel
+        ``add_kernel((name, attributes))``: gives the number of a node for ``add_site``, 0 when it cannot be captured.
+    launch_begins
+        ``launch_begins(number of a node, whether gradients are recorded, names of its inputs)``: such a kernel is launched on this
+        thread; gives the phase for its sites, -1 when nothing of it is captured.
+    launch_ends
+        ``launch_ends()``: it was launched, and told.
     compile_begins
         ``compile_begins()``: torch.compile works on this thread: operators are not captured, names of autograd nodes are collected.
     compile_ends
@@ -203,6 +210,9 @@ class Functions:
     operation_ends: Callable[[int], None]
     graph_ends: Callable[[], None]
     wrote_unseen: Callable[[], None]
+    add_kernel: Callable[[tuple[str, str]], int]
+    launch_begins: Callable[[int, bool, Iterable[str]], int]
+    launch_ends: Callable[[], None]
     compile_begins: Callable[[], None]
     compile_ends: Callable[[], None]
     autograd_names: Callable[[], str]

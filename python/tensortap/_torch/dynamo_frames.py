@@ -51,13 +51,13 @@ def undisturbed(function: _Function) -> _Function:
     """
 
     @functools.wraps(function)
-    def run(*args: Any) -> Any:
+    def run(*args: Any, **named: Any) -> Any:
         frames, trace = _set_eval_frame(None), torch._C._get_tracing_state()
         if trace is not None:
             torch._C._set_tracing_state(None)
         try:
             with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
-                return function(*args)
+                return function(*args, **named)
         finally:
             _set_eval_frame(frames)
             if trace is not None:

@@ -172,6 +172,30 @@ PyObject* operation_ends_function(PyObject*, PythonArguments arguments, ptrdiff_
   return python_none();
 }
 
+// add_kernel((name, attributes)) -> number of its node
+PyObject* add_kernel_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
+  GraphNode node;
+  if (!read_text(arguments[0], 0, node.op) || !read_text(arguments[0], 1, node.attributes)) return nullptr;
+  const auto function = events_of_graphs().add_kernel;
+  return PyLong_FromLong(function == nullptr ? 0 : static_cast<long>(function(std::move(node))));
+}
+
+// launch_begins(number of the node, whether gradients are recorded, names of the inputs) -> phase, -1 when nothing of it is captured
+PyObject* launch_begins_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
+  const auto node = static_cast<uint32_t>(PyLong_AsLong(arguments[0]));
+  const bool records_gradients = PyObject_IsTrue(arguments[1]) == 1;
+  std::vector<std::string> inputs;
+  if (!read_texts(arguments[2], inputs) || PyErr_Occurred() != nullptr) return nullptr;
+  const auto function = events_of_graphs().launch_begins;
+  return PyLong_FromLong(function == nullptr ? -1 : function(node, records_gradients, std::move(inputs)));
+}
+
+// launch_ends()
+PyObject* launch_ends_function(PyObject*, PythonArguments, ptrdiff_t) {
+  if (const auto function = events_of_graphs().launch_ends; function != nullptr) function();
+  return python_none();
+}
+
 constinit std::array graph_methods = {
     python_method<takes_nodes_function, 0>("takes_nodes"),       python_method<add_node_function, 1>("add_node"),
     python_method<wants_node_function, 2>("wants_node"),         python_method<add_site_function, 2>("add_site"),
@@ -182,6 +206,8 @@ constinit std::array graph_methods = {
     python_method<add_module_function, 3>("add_module"),         python_method<tells_calls_apart_function, 0>("tells_calls_apart"),
     python_method<round_begins_function, 2>("round_begins"),     python_method<operation_begins_function, 2>("operation_begins"),
     python_method<operation_ends_function, 1>("operation_ends"), python_method<tells_reads_after_function, 0>("tells_reads_after"),
+    python_method<add_kernel_function, 1>("add_kernel"),         python_method<launch_begins_function, 3>("launch_begins"),
+    python_method<launch_ends_function, 0>("launch_ends"),
 };
 
 }  // namespace

@@ -21,23 +21,27 @@ OpKey key_of(const tensortap_torch_call& call, const ThreadCalls& calls, uint32_
   OpKey key;
   key.op = call.op;
   key.level = level_of(call, levels);
+  add_place(key, calls);
+  return key;
+}
+
+void add_place(OpKey& key, const ThreadCalls& calls) {
   if (!calls.nodes.empty()) {
     key.scope = calls.nodes.back().name;
     key.forward = calls.nodes.back().forward;
-    if (key.forward != nullptr) return key;
+    if (key.forward != nullptr) return;
   } else if (calls.optimizer != 0) {
     key.scope = calls.optimizer;
   }
   key.position = source_position(true);
   const ModuleId told = module_of(key.position);
   key.module = told != 0 ? told : current_module();
-  return key;
 }
 
-uint32_t phase_of(const tensortap_torch_call& call, const ThreadCalls& calls) {
+uint32_t phase_of(const ThreadCalls& calls, bool records_gradients) {
   if (!calls.nodes.empty()) return TENSORTAP_PHASE_BACKWARD;
   if (calls.optimizer != 0) return TENSORTAP_PHASE_UPDATE;
-  return (call.flags & TENSORTAP_TORCH_CALL_GRAD_MODE) != 0 ? TENSORTAP_PHASE_FORWARD : TENSORTAP_PHASE_INFERENCE;
+  return records_gradients ? TENSORTAP_PHASE_FORWARD : TENSORTAP_PHASE_INFERENCE;
 }
 
 }  // namespace tensortap::pytorch

@@ -7,6 +7,8 @@ namespace {
 
 bool is_on_device(const tensortap_torch_tensor& tensor) { return tensor.kind == TENSORTAP_TORCH_DEVICE; }
 
+bool has_bit(uint64_t bits, const tensortap_torch_tensor& tensor) { return tensor.slot < 64 && (bits >> tensor.slot & 1U) != 0; }
+
 // Whether an operator works on the elements of what it is given, and not on sizes or memory alone.
 bool computes_with_elements(const TorchOperator& op) {
   constexpr uint32_t kArranges = TENSORTAP_TORCH_OP_VIEW | TENSORTAP_TORCH_OP_REARRANGES | TENSORTAP_TORCH_OP_UNWRITTEN;
@@ -21,9 +23,10 @@ void note_use(TorchCapture& capture, ThreadCalls& calls, const tensortap_torch_c
   if (!on_device && !capture.storages.has_unfilled()) return;
   const TorchOperator& op = capture.runtime.operators[call.op];
   if (!computes_with_elements(op)) return;
+  // Operators of extensions write into arguments that they may not read: their schema does not tell.
+  const uint64_t written = op.name_space == "aten" ? op.overwritten : op.written;
   for (const tensortap_torch_tensor& tensor : tensors) {
-    const bool is_overwritten = tensor.slot < 64 && (op.overwritten >> tensor.slot & 1U) != 0;
-    if (is_overwritten) continue;
+    if (has_bit(written, tensor)) continue;
     if (is_on_device(tensor)) {
       capture.storages.filled(tensor, calls.met);
     } else if (!on_device) {

@@ -73,6 +73,8 @@ struct ThreadCalls {
   std::vector<ModuleId> graph_roots;  // the modules that the running compiled graphs run for, the innermost last
   std::vector<ModelRun> model_runs;   // the innermost last
   RunningOperations operations;       // where calls are distinguished
+  OpIdentity* launch = nullptr;       // the kernel that is being launched
+  int64_t launch_began_ns = -1;
   uint32_t optimizer = 0;             // name of the optimizer whose step runs, 0 = none
   const void* optimizer_address = nullptr;
   std::vector<tensortap_tensor> tensors;  // scratch

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/coverage_reasons.h"
 #include "base/silenced.h"
+#include "source/pytorch/events/call_keys.h"
 #include "source/pytorch/events/thread_calls.h"
 #include "source/pytorch/identity/graph_nodes.h"
 #include "source/pytorch/session/torch_capture.h"
@@ -99,6 +100,56 @@ uint64_t operation_begins(uint32_t number, bool unseen) {
 
 void operation_ends(uint64_t before) {
   if (ThreadCalls* calls = thread_calls()) calls->operations.end(before);
+}
+
+uint32_t add_kernel(GraphNode told) {
+  const EnteredCapture capture;
+  const tensortap_torch_adapter& adapter = torch_runtime().adapter;
+  if (!capture || adapter.define_operators == nullptr || adapter.define_operators() != 0) return 0;
+  told.is_launch = true;
+  const uint32_t op = capture->runtime.operators.without_schema(told.op);
+  return graph_nodes().add_node(std::move(told), op, 0, false);
+}
+
+// Without the level "kernel", a launch that no operator makes is an op: nothing else tells what it does.
+int level_of_launch(const TorchCapture& capture, const ThreadCalls& calls) {
+  if ((capture.levels & 1U << TENSORTAP_LEVEL_KERNEL) != 0) return TENSORTAP_LEVEL_KERNEL;
+  return calls.depth == 0 && (capture.levels & 1U << TENSORTAP_LEVEL_OP) != 0 ? static_cast<int>(TENSORTAP_LEVEL_OP) : -1;
+}
+
+OpIdentity& op_of_launch(TorchCapture& capture, ThreadCalls& calls, const KnownNode& node, uint32_t number, OpKey key,
+                         std::vector<std::string> inputs) {
+  add_place(key, calls);
+  CallPlace place;
+  if (capture.identities.calls_apart()) {
+    const uint32_t pass = calls.nodes.empty() && calls.optimizer == 0 ? 0 : phase_of(calls, false);
+    place = calls.operations.next_call(uint64_t{1} << 62U | number, capture.steps.round(), pass);
+  }
+  GraphNode told = node.told;
+  told.inputs = std::move(inputs);
+  told.source = source_text(key.forward != nullptr ? key.forward->position : key.position);
+  return capture.identities.of_node(key, told, place);
+}
+
+int launch_begins(uint32_t number, bool records_gradients, std::vector<std::string> inputs) {
+  const EnteredCapture capture;
+  ThreadCalls* calls = thread_calls();
+  const KnownNode* node = graph_nodes().node(number);
+  if (!capture || calls == nullptr || node == nullptr) return -1;
+  if (calls->compiling > 0 || !capture->observing.load(std::memory_order_relaxed)) return -1;
+  if (capture->identities.calls_apart() && !capture->steps.model_runs()) return -1;
+  const int level = level_of_launch(*capture.get(), *calls);
+  if (level < 0) return -1;
+  OpKey key;
+  key.op = node->op;
+  key.level = static_cast<uint8_t>(level);
+  calls->launch = &op_of_launch(*capture.get(), *calls, *node, number, key, std::move(inputs));
+  calls->launch_began_ns = monotonic_ns();
+  return static_cast<int>(phase_of(*calls, records_gradients));
+}
+
+void launch_ends() {
+  if (ThreadCalls* calls = thread_calls()) calls->launch = nullptr;
 }
 
 uint32_t wanted_of(TorchSession& session, const KnownNode& node, ModuleId root) {
@@ -201,7 +252,8 @@ tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, c
 void gather(TorchSession& session, const DumpSite& site, const DumpPlace& place, OpIdentity& identity, bool wanted,
             std::span<const tensortap_torch_tensor> tensors) {
   const bool allocates = (identity.flags & TENSORTAP_TORCH_OP_UNWRITTEN) != 0;
-  const bool makes = site.node->told.level == TENSORTAP_LEVEL_OP;  // a module passes on the values of its ops
+  // A module passes on the values of its ops.
+  const bool makes = site.node->told.level == TENSORTAP_LEVEL_OP;
   place.gathered.clear();
   for (const DumpSlot& slot : site.slots) {
     if (slot.tensor >= tensors.size() || tensors[slot.tensor].kind == TENSORTAP_TORCH_UNDEFINED) continue;
@@ -214,6 +266,7 @@ void gather(TorchSession& session, const DumpSite& site, const DumpPlace& place,
     if (!allocates || !is_output)
       content = is_output && makes ? session.storages.made(tensor, place.met) : session.storages.look(tensor, place.met);
     tensortap_tensor one;
+    if ((slot.flags & kSlotIfWritten) != 0 && content.unwritten) continue;
     if (!session.describe(identity, tensor, content, one)) continue;
     one.slot_kind = slot.kind;
     one.slot_index = slot.slot;
@@ -260,14 +313,21 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
   if (!capture->observing.load(std::memory_order_relaxed)) return;
   const ModuleId root = calls->graph_roots.empty() ? site->node->told.root : calls->graph_roots.back();
   const bool is_module = (1U << site->node->told.level & kModuleLevels) != 0;
-  OpIdentity* const operation = is_module ? calls->operations.innermost() : nullptr;
+  const bool is_launch = site->node->told.is_launch;
+  if (is_launch && calls->launch == nullptr) return;
+  OpIdentity* const operation = is_launch ? calls->launch : is_module ? calls->operations.innermost() : nullptr;
   DumpPlace place{capture->steps.current(), capture->steps.run(), root, calls->met, calls->tensors, operation};
   const bool begins = (site->role.flags & kDumpFirst) != 0;
-  if (operation != nullptr && !begins) place.duration_ns = monotonic_ns() - calls->operations.began_ns();
+  const int64_t began_ns = is_launch ? calls->launch_began_ns : calls->operations.began_ns();
+  if (operation != nullptr && !begins) place.duration_ns = monotonic_ns() - began_ns;
   dump_into(*capture.get(), *site, place, tensors);
   calls->has_failed = (site->role.flags & kDumpFailed) != 0;
   // The time spent on reporting the module's inputs is not the module's time.
-  if (operation != nullptr && begins) calls->operations.begins_now(monotonic_ns());
+  if (is_launch) {
+    calls->launch_began_ns = monotonic_ns();
+  } else if (operation != nullptr && begins) {
+    calls->operations.begins_now(monotonic_ns());
+  }
 }
 
 }  // namespace
@@ -280,7 +340,8 @@ uint32_t operator_of(TorchRuntime& runtime, const GraphNode& told) {
 const GraphEvents& graph_events() {
   static const GraphEvents events = {takes_nodes,       add_node,          wants_node,   add_site,         graph_begins,  graph_ends,
                                      wrote_unseen,      compile_begins,    compile_ends, autograd_names,   level_of_call, add_module,
-                                     tells_calls_apart, tells_reads_after, round_begins, operation_begins, operation_ends};
+                                     tells_calls_apart, tells_reads_after, round_begins, operation_begins, operation_ends,
+                                     add_kernel,        launch_begins,     launch_ends};
   return events;
 }
 

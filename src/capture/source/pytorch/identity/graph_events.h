@@ -11,7 +11,7 @@
 
 namespace tensortap::pytorch {
 
-// A node of a graph, described when the graph is compiled; or a module whose calls are events.
+// A node of a graph, described when the graph is compiled; or a module whose calls are events; or a kernel that the program launches.
 struct GraphNode {
   std::string op;        // "aten::add"
   std::string overload;  // "Tensor"
@@ -23,6 +23,7 @@ struct GraphNode {
   std::vector<std::string> inputs;
   uint32_t forward = 0;  // number of the forward node that a backward node belongs to, 0 = none
   uint32_t level = 0;    // TENSORTAP_LEVEL_*
+  bool is_launch = false;  // its place in the program is known when it is launched
 };
 
 // One tensor of a node among the tensors of its dump node.
@@ -35,6 +36,7 @@ struct DumpSlot {
 };
 constexpr uint32_t kSlotChanged = 1;    // its memory holds something else than when it was last seen
 constexpr uint32_t kSlotOnlyNoted = 2;  // nothing else is reported of it
+constexpr uint32_t kSlotIfWritten = 4;  // not reported while nothing was written to its memory
 
 // The report of a dump node.
 struct DumpRole {
@@ -89,6 +91,13 @@ struct GraphEvents {
   // reported. Returns the argument for operation_ends(), which is called when the call returns or raises.
   uint64_t (*operation_begins)(uint32_t node, bool unseen) = nullptr;
   void (*operation_ends)(uint64_t before) = nullptr;
+
+  // The node for launches of a kernel that is no operator, such as Triton's; 0 = it cannot be captured.
+  uint32_t (*add_kernel)(GraphNode node) = nullptr;
+  // The kernel is launched on this thread: its dump nodes report it until launch_ends(). Returns the phase for its sites, -1 = nothing of it
+  // is captured. `inputs`: the names of its arguments, of parameters where they are some.
+  int (*launch_begins)(uint32_t node, bool records_gradients, std::vector<std::string> inputs) = nullptr;
+  void (*launch_ends)() = nullptr;
 };
 
 }  // namespace tensortap::pytorch
