@@ -133,10 +133,8 @@ TEST(LocalJudge, SaysWhichInputsHaveNoPartner) {
     const Json culprit = Judged(a, b).summary().at("culprit");
     const std::string none = in_both ? "1 in A and 1 in B have none" : "1 in A has none";
     EXPECT_EQ(culprit.at("text"), "sum:out0 (Add): relative L2 0.01, the inputs that have a partner are equal, but " + none);
-    EXPECT_EQ(culprit.at("inputs"), (Json{{"with_partner", 2},
-                                          {"without_partner_a", 1},
-                                          {"without_partner_b", in_both ? 1 : 0},
-                                          {"all_captured", true}}));
+    EXPECT_EQ(culprit.at("inputs"),
+              (Json{{"with_partner", 2}, {"without_partner_a", 1}, {"without_partner_b", in_both ? 1 : 0}, {"all_captured", true}}));
   }
 }
 
