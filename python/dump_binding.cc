@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "bindings.h"
 #include "compare/comparison_json.h"
@@ -23,8 +24,8 @@
 #include "compare/op_edges.h"
 #include "compare/tolerance_rules.h"
 #include "find/ask_parts.h"
+#include "find/chosen_records.h"
 #include "find/find_report.h"
-#include "find/trends.h"
 #include "find/trends_json.h"
 #include "find/watch_json.h"
 #include "query/record_json.h"
@@ -184,15 +185,31 @@ size_t find_row(const PythonDump& dump, const nb::str& record) {
   return value_or_throw(std::move(found));
 }
 
-// The numbers of the rows that a query chooses. A limit of 0 is none.
+// The members of RowQuery by their names; those that are missing are not asked for.
+RowQuery query_of(const nb::dict& words) {
+  RowQuery query;
+  const std::pair<const char*, std::string*> members[] = {{"op", &query.op},     {"type", &query.type}, {"module", &query.module},
+                                                          {"step", &query.step}, {"slot", &query.slot}, {"where", &query.where},
+                                                          {"sort", &query.sort}};
+  for (const auto& [name, text] : members) {
+    if (words.contains(name)) *text = from_str(nb::cast<nb::str>(words[name]));
+  }
+  if (words.contains("last")) query.last = nb::cast<uint64_t>(words["last"]);
+  return query;
+}
+
+// The numbers of the rows that a query chooses. A limit of 0 is none. Error: names that no record has.
 RowNumbers select(const PythonDump& dump, const nb::dict& words, size_t offset, size_t limit) {
-  RowQuery query{.offset = offset, .limit = limit};
-  const std::pair<const char*, std::string*> members[] = {{"op", &query.op},     {"type", &query.type},   {"step", &query.step},
-                                                          {"slot", &query.slot}, {"where", &query.where}, {"sort", &query.sort}};
-  for (const auto& [name, text] : members) *text = from_str(nb::cast<nb::str>(words[name]));
-  auto rows = std::make_unique<std::vector<uint32_t>>(value_or_throw([&] {
+  RowQuery query = query_of(words);
+  query.offset = offset;
+  query.limit = limit;
+  auto rows = std::make_unique<std::vector<uint32_t>>(value_or_throw([&]() -> Result<std::vector<uint32_t>> {
     const nb::gil_scoped_release release;
-    return select_rows(dump.index(), query);
+    auto chosen = select_rows(dump.index(), query);
+    const DumpIndex* const dumps[] = {&dump.index()};
+    const std::vector<std::string> unmatched = chosen.ok() && chosen->empty() ? unmatched_names(dumps, query) : std::vector<std::string>();
+    if (!unmatched.empty()) return not_found(join(unmatched, "; "));
+    return chosen;
   }()));
   const nb::capsule owner(rows.get(), [](void* pointer) noexcept { delete static_cast<std::vector<uint32_t>*>(pointer); });
   const std::vector<uint32_t>& kept = *rows.release();  // the capsule has it
@@ -219,21 +236,23 @@ std::string find_in(const PythonDump& dump, const nb::str& source, size_t limit)
 }
 
 // Without the lock of the interpreter: data may be read for long.
-std::string trends_in(const PythonDump& dump, uint64_t last, size_t limit) {
+std::string trends_in(const PythonDump& dump, const nb::dict& words, size_t limit) {
+  const RowQuery query = query_of(words);
   const nb::gil_scoped_release release;
-  return with_state(trends_json(dump.index(), find_trends(dump.index(), last), limit), dump);
+  return with_state(value_or_throw(chosen_trends_json(dump.index(), query, limit)), dump);
 }
 
-WatchQuestion watch_question(const nb::list& conditions, const nb::str& ops, const nb::str& steps) {
-  WatchQuestion question{{}, from_str(ops), from_str(steps)};
+WatchQuestion watch_question(const nb::list& conditions, const nb::dict& words) {
+  const RowQuery query = query_of(words);
+  WatchQuestion question{{}, query.op, query.step, query.type, query.module, query.last};
   for (const nb::handle condition : conditions) question.conditions.push_back(from_str(nb::cast<nb::str>(condition)));
   return question;
 }
 
-std::string watch_in(const PythonDump& dump, const nb::list& conditions, const nb::str& ops, const nb::str& steps, size_t limit) {
-  const WatchQuestion question = watch_question(conditions, ops, steps);
+std::string watch_in(const PythonDump& dump, const nb::list& conditions, const nb::dict& words, size_t limit) {
+  const WatchQuestion question = watch_question(conditions, words);
   const nb::gil_scoped_release release;
-  return with_state(value_or_throw(watch_json(dump.index(), question, limit)), dump);
+  return with_state(value_or_throw(chosen_watch_json(dump.index(), question, limit)), dump);
 }
 
 // The answer about the dump at a path, and about all of its parts where it has several; `part` chooses among them.
@@ -257,16 +276,17 @@ std::string find_at(const nb::bytes& path, const nb::str& part, const nb::str& s
       path, part, [limit](const DumpIndex& dump) { return Result<Json>(find_report(dump, limit)); }, has_finding);
 }
 
-std::string trends_at(const nb::bytes& path, const nb::str& part, uint64_t last, size_t limit) {
-  const auto ask = [=](const DumpIndex& dump) { return Result<Json>(trends_json(dump, find_trends(dump, last), limit)); };
-  return answer_of(path, part, ask, finds_trend);
+std::string trends_at(const nb::bytes& path, const nb::str& part, const nb::dict& words, size_t limit) {
+  const RowQuery query = query_of(words);
+  return answer_of(
+      path, part, [&](const DumpIndex& dump) { return chosen_trends_json(dump, query, limit); }, finds_trend);
 }
 
-std::string watch_at(const nb::bytes& path, const nb::str& part, const nb::tuple& words, size_t limit) {
-  const auto [conditions, ops, steps] = nb::cast<std::tuple<nb::list, nb::str, nb::str>>(words);
-  const WatchQuestion question = watch_question(conditions, ops, steps);
+std::string watch_at(const nb::bytes& path, const nb::str& part, const nb::tuple& asked, size_t limit) {
+  const auto [conditions, words] = nb::cast<std::tuple<nb::list, nb::dict>>(asked);
+  const WatchQuestion question = watch_question(conditions, words);
   return answer_of(
-      path, part, [&](const DumpIndex& dump) { return watch_json(dump, question, limit); }, has_hits);
+      path, part, [&](const DumpIndex& dump) { return chosen_watch_json(dump, question, limit); }, has_hits);
 }
 
 nb::list parts_at(const nb::bytes& path) {

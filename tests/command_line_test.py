@@ -92,8 +92,19 @@ def test_a_selection_that_chooses_nothing_proposes_the_nearest_names(folder: Pat
     ):
         for more in ([], ["--json"]):
             done = tensortap("ls", folder / "one", *words, *more)
-            assert (done.code, said in done.err, "softmax" in done.out) == (0, True, False), done
-    assert "Did you mean" not in tensortap("ls", folder / "one", "--ops", "softmax_1", "--where", "nan > 0").err
+            assert (done.code, said in done.err, "softmax" in done.out) == (2, True, False), done
+    for words, said in (
+        (("--steps", "7"), 'no record is of step "7": the dump has steps 0 to 2'),
+        (("--slots", "grad"), 'no record is of slot "grad"'),
+        (("--ops", "softmax_1", "--types", "Relu"), "no record meets all"),
+        (("--ops", "sofmax_1", "--where", "nan > 0"), 'Did you mean "softmax_1"?'),
+    ):
+        done = tensortap("ls", folder / "three", *words)
+        assert (done.code, said in done.err) == (2, True), done
+    clear = tensortap("ls", folder / "one", "--ops", "softmax_1", "--where", "nan > 0")
+    assert clear.code == 0 and "Did you mean" not in clear.err, "that no record meets a condition is an answer"
+    partly = tensortap("ls", folder / "one", "--types", "Softmax,Relw")
+    assert partly.code == 0 and "softmax_1" in partly.out and 'Did you mean "Relu"?' in partly.err
 
 
 def test_singular_and_plural_names_of_options_are_alike(folder: Path) -> None:
@@ -142,7 +153,9 @@ def test_export_writes_the_chosen_records(folder: Path, tmp_path: Path) -> None:
     done = tensortap("export", folder / "three", "--out", tmp_path / "t", "--types", "Softmax", "--last", "2", "--json")
     assert (done.code, done.object["records"]) == (0, 2), done
     empty = tensortap("export", folder / "three", "--out", tmp_path / "e", "--ops", "nosuch")
-    assert empty.code == 0 and "chooses no record" in empty.err
+    assert empty.code == 2 and "chooses no record" in empty.err and 'no op is, or matches, "nosuch"' in empty.err
+    clear = tensortap("export", folder / "three", "--out", tmp_path / "c", "--types", "Softmax", "--where", "nan > 0", "--json")
+    assert (clear.code, clear.object["records"]) == (0, 0), clear
     wrong = tensortap("export", folder / "three", "--out", tmp_path / "w", "--ops", "(")
     assert wrong.code == 2 and "not a regular expression" in wrong.err and not (tmp_path / "w").exists()
 
@@ -151,7 +164,11 @@ def test_compare_shows_the_chosen_values(folder: Path) -> None:
     shown = tensortap("compare", folder / "one", folder / "one", "--types", "Softmax", "--json").objects
     assert {one["a"].partition(":")[0] for one in shown if "a" in one} == {"softmax_1"}
     nothing = tensortap("compare", folder / "one", folder / "one", "--types", "Softmx")
-    assert nothing.code == 0 and "none of the compared values" in nothing.err and 'Did you mean "Softmax"?' in nothing.err
+    assert nothing.code == 2 and "none of the compared values" in nothing.err and 'Did you mean "Softmax"?' in nothing.err
+    last = tensortap("compare", folder / "three", folder / "three", "--last", "2", "--json").objects
+    assert {one["step_b"] for one in last if "a" in one} == {1, 2}
+    paired = tensortap("compare", folder / "three", folder / "one", "--last", "1", "--types", "Softmax", "--json").objects
+    assert [one["step_a"] for one in paired if "a" in one] == [0], "the last of the steps that are compared"
 
 
 def test_find_holds_its_conditions_against_the_chosen_records(folder: Path) -> None:
@@ -168,6 +185,29 @@ def test_find_holds_its_conditions_against_the_chosen_records(folder: Path) -> N
     for words in (["--ops", "x"], ["--types", "x"], ["--modules", "x"], ["--last", "1"]):
         alone = tensortap("find", folder / "three", *words)
         assert alone.code == 2 and f"{words[0]} requires --trends or --watch" in alone.err
+
+
+def test_an_answer_over_nothing_is_no_all_clear(folder: Path, tmp_path: Path) -> None:
+    done = tensortap("run", folder / "m.onnx", "--full", "--where", "nan > 0", "--out", tmp_path / "condition")
+    assert done.code == 0 and "non-finite  none seen" in done.err, "all were looked at"
+    clear = tensortap("find", tmp_path / "condition")
+    assert (clear.code, clear.out) == (0, "no NaN and no Inf\n"), clear
+    described = tensortap("run", folder / "m.onnx", "--describe", "--out", tmp_path / "described")
+    assert "none seen" not in described.err, described.err
+    unknown = tensortap("find", tmp_path / "described")
+    assert unknown.code == 3 and unknown.out.startswith("unknown: of no record does the dump tell"), unknown
+    short = tensortap("find", folder / "one", "--trends")
+    assert short.code == 3 and short.out.startswith("nothing to judge"), short
+
+
+def test_losses_to_a_limit_stand_beside_the_counts_of_ops(folder: Path, tmp_path: Path) -> None:
+    config = tmp_path / "c.json"
+    config.write_text('{"limits": {"max_records": 5}}')
+    done = tensortap("run", folder / "m.onnx", "--runs", "5", "--config", config, "--out", tmp_path / "cut")
+    (ops,) = re.findall(r"^ops +(.*)$", done.err, re.MULTILINE)
+    lost = tensortap("run", folder / "m.onnx", "--runs", "5", "--config", config, "--out", tmp_path / "again", "--json").object["lost"]
+    assert lost > 0 and re.search(rf"captured; {lost} records of \d+ ops? lost", ops), done.err
+    assert f"a limit of the capture left out {lost} more" in tensortap("ls", tmp_path / "cut").err
 
 
 def test_find_fits_one_screen(folder: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any, cast
 from tensortap import _core
 from tensortap._capture import Capture, capture, round, set_dump, step
 from tensortap._compare import Comparison, compare
-from tensortap._dump import Dump, open  # tensortap.open is its name
+from tensortap._dump import Dump, joined, open  # tensortap.open is its name
 from tensortap._error import Error
 from tensortap._memory_dump import MemoryDump
 from tensortap._module_capture import ModuleCapture
@@ -71,7 +71,9 @@ def find(
     last: int = 0,
     watch: Sequence[str] = (),
     ops: str = "",
-    steps: str = "",
+    types: str | Sequence[str] = "",
+    modules: str | Sequence[str] = "",
+    steps: str | int | Sequence[int] = "",
 ) -> dict[str, Any]:
     """Look for non-finite values, lack of headroom in fp16 and bf16, and dead outputs; or for trends; or hold watchpoints against records.
 
@@ -89,34 +91,52 @@ def find(
     trends : bool
         Instead: what grows, leaps, vanishes, dies or freezes over the steps.
     last : int
-        With `trends`: only that many steps, the last ones; 0 for all.
+        With `trends` or `watch`: only that many steps, the last ones; 0 for all.
     watch : sequence of str
         Instead: the records that these conditions of MindInsight's debugger hold for, such as ``tensor_too_large:max_gt=1``;
         ``recommended`` for the set that it proposes.
-    ops, steps : str
-        With `watch`: only ops of this name or regular expression, only these steps, such as ``0,3-5``.
+    ops, types, modules : str or list of str
+        With `trends` or `watch`: only these ops, as `Dump.select` takes them.
+    steps : str, int or list of int
+        With `watch`: only these steps, such as ``0,3-5``.
 
     Returns
     -------
     dict
         What ``tensortap find --json`` prints.
+
+    Raises
+    ------
+    Error
+        When a dump cannot be read, or `ops`, `types`, `modules`, `steps` and `last` choose no record.
     """
     if bool(source) + trends + bool(watch) > 1:
         raise ValueError("source, trends and watch exclude each other: give one at a time")
+    words: dict[str, str | int] = {
+        "op": ops,
+        "type": joined(types),
+        "module": joined(modules),
+        "step": joined(steps),
+        "last": last,
+    }
+    if any(words.values()) and not trends and not watch:
+        raise ValueError("ops, types, modules, steps and last require trends or watch: where a NaN began is asked of the whole dump")
+    if words["step"] and not watch:
+        raise ValueError("steps requires watch")
     path = os.fsencode(dump.path if isinstance(dump, Dump) else dump)
     conditions = [watch] if isinstance(watch, str) else list(watch)
     if isinstance(dump, Dump) and not part and len(dump.parts) < 2:  # it is open
         core = dump._core
         if trends:
-            text = core.trends_report(last, limit)
+            text = core.trends_report(words, limit)
         elif watch:
-            text = core.watch_report(conditions, ops, steps, limit)
+            text = core.watch_report(conditions, words, limit)
         else:
             text = core.find_report(source, limit)
     elif trends:
-        text = _core.trends_report(path, part, last, limit)
+        text = _core.trends_report(path, part, words, limit)
     elif watch:
-        text = _core.watch_report(path, part, (conditions, ops, steps), limit)
+        text = _core.watch_report(path, part, (conditions, words), limit)
     else:
         text = _core.find_report(path, part, source, limit)
     return cast("dict[str, Any]", json.loads(text))

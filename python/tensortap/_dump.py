@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -49,7 +50,11 @@ class Dump(ModuleReading):
         self._core = _core.Dump(os.fsencode(self.path))
 
     def __repr__(self) -> str:
-        return f"<tensortap.Dump {self.path!r}: {len(self)} records of {len(self.ops)} ops, layout {self.layout}>"
+        lost = 0
+        with contextlib.suppress(Error):  # a damaged manifest
+            lost = self.manifest.get("lost")
+        losses = f", {lost} records lost" if isinstance(lost, int) and lost > 0 else ""
+        return f"<tensortap.Dump {self.path!r}: {len(self)} records of {len(self.ops)} ops{losses}, layout {self.layout}>"
 
     def _repr_html_(self) -> str:
         return dump_html(self)
@@ -194,8 +199,15 @@ class Dump(ModuleReading):
         self,
         *,
         where: str = "",
+        ops: str = "",
+        types: str | Sequence[str] = "",
+        modules: str | Sequence[str] = "",
+        steps: str | int | Sequence[int] = "",
+        last: int | None = None,
+        slots: str | Sequence[str] = "",
         op: str = "",
         type: str | Sequence[str] = "",
+        module: str | Sequence[str] = "",
         step: str | int | Sequence[int] = "",
         slot: str | Sequence[str] = "",
         sort: str = "",
@@ -208,14 +220,21 @@ class Dump(ModuleReading):
         ----------
         where : str
             Only records for which this holds, such as ``nan > 0 or absmax > 6e4``.
-        op : str
+        ops : str
             Only ops whose name is, or matches, this regular expression.
-        type : str or list of str
+        types : str or list of str
             Only ops of these types, such as ``Conv,Gemm``.
-        step : str, int or list of int
+        modules : str or list of str
+            Only ops of these modules and of those inside them, such as ``layers.3.*``: ``*`` is any text, ``?`` one character. The class of
+            the model in front may be left out.
+        steps : str, int or list of int
             Only these steps, such as ``0,3-5``.
-        slot : str or list of str
+        last : int, optional
+            Only the last steps of the dump, or of `steps`, this many.
+        slots : str or list of str
             Only these slots, such as ``out`` or ``in0,out1``.
+        op, type, module, step, slot
+            Other names of `ops`, `types`, `modules`, `steps` and `slots`.
         sort : str
             Order by this column, such as ``absmax``; ``-absmax`` for the largest first. Records without a value come last.
         limit : int, optional
@@ -231,12 +250,20 @@ class Dump(ModuleReading):
         Raises
         ------
         Error
-            When an argument is wrong; the message begins with its name.
+            When an argument is wrong; the message begins with its name. When no record is chosen, whatever `where` is: the message has the
+            nearest names. That no record meets `where` is an answer, an empty array.
         """
-        for name, number, least in (("limit", 1 if limit is None else limit, 1), ("offset", offset, 0)):
+        numbers = (("limit", 1 if limit is None else limit, 1), ("offset", offset, 0), ("last", 1 if last is None else last, 1))
+        for name, number, least in numbers:
             if number < least:
                 raise Error(f"{name} {number}: the least is {least}", "invalid_argument")
-        words = {"where": where, "op": op, "type": joined(type), "step": joined(step), "slot": joined(slot), "sort": sort}
+        words: dict[str, str | int] = {"where": where, "sort": sort, "last": last or 0}
+        both = {"op": (op, ops), "type": (type, types), "module": (module, modules), "step": (step, steps), "slot": (slot, slots)}
+        for name, (one, several) in both.items():
+            texts = [joined(value) for value in (one, several)]
+            if all(texts):
+                raise Error(f"{name} and {name}s are the same: give one of them", "invalid_argument")
+            words[name] = "".join(texts)
         return self._core.select(words, offset, limit or 0).astype(np.intp)
 
     @functools.cached_property

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tensortap import _analysis, _html
 from tensortap._error import Error
-from tensortap._module_records import ModuleRecords, group_by_module, joined_name, records_below, some, split_name
+from tensortap._module_records import ModuleRecords, counted, did_you_mean, group_by_module, joined_name, records_below, some, split_name
 from tensortap._optional import optional_package
 from tensortap._torch_values import dtype_name, measurable, recorded_shape, torch_to_numpy, wanted_library
 
@@ -73,8 +73,10 @@ def measured(tensor: Any) -> dict[str, Any]:
 class MemoryDump:
     """What a capture of modules keeps, in memory: ``capture(model, ...).dump``. It can be read while the capture runs, from any thread."""
 
-    def __init__(self, bound: int, full: bool) -> None:
+    def __init__(self, bound: int, full: bool, aliases: Mapping[str, str] | None = None) -> None:
         self.bound = bound
+        self._aliases = aliases or {}  # other paths of shared modules, and those that count
+        self.why_missing: Callable[[str], str] = lambda module: ""
         self.used = 0
         self.full = full
         self._lock = threading.Lock()
@@ -84,7 +86,7 @@ class MemoryDump:
         self._first_lost: dict[str, str] = {}  # by reason
 
     def __repr__(self) -> str:
-        return f"<tensortap.MemoryDump: {len(self)} records, {bytes_text(self.used)} of at most {bytes_text(self.bound)}{self.losses()}>"
+        return f"<tensortap.MemoryDump: {counted(len(self), 'record')}, {bytes_text(self.used)} of at most {bytes_text(self.bound)}{self.losses()}>"
 
     def __len__(self) -> int:
         return len(self._records)
@@ -94,7 +96,12 @@ class MemoryDump:
         return iter(self.names())
 
     def __contains__(self, record: object) -> bool:
-        return isinstance(record, str) and joined_name(*split_name(record, None, None, None)) in self._rows
+        return isinstance(record, str) and joined_name(*self._parts(record, None, None, None)) in self._rows
+
+    def _parts(self, record: str, slot: str | None, step: int | None, call: int | None) -> tuple[str, str, int, int]:
+        """Split a name; another path of a shared module becomes the one that counts."""
+        op, *rest = split_name(record, slot, step, call)
+        return (self._aliases.get(op, op), *rest)
 
     def names(self) -> list[str]:
         """Give the names of all records, in the order in which they were made."""
@@ -147,8 +154,9 @@ class MemoryDump:
         return self._described(self._find(record, None, None, None))
 
     def module(self, name: str) -> ModuleRecords:
-        """Give the records of a module and of all modules below it."""
-        return records_below(self, self._ops(), name)
+        """Give the records of a module and of all modules below it; those of shared modules have the name that counts."""
+        shared = [path for other, path in self._aliases.items() if other.startswith(f"{name}.")]
+        return records_below(self, self._ops(), self._aliases.get(name, name), shared)
 
     def by_module(self) -> dict[str, ModuleRecords]:
         """Group the records by module, in the order in which the modules were first recorded."""
@@ -207,7 +215,7 @@ class MemoryDump:
     def _find(self, record: str | int, slot: str | None, step: int | None, call: int | None) -> _Kept:
         if isinstance(record, int):
             return self._records[record]
-        parts = split_name(record, slot, step, call)
+        parts = self._parts(record, slot, step, call)
         row = self._rows.get(joined_name(*parts))
         if row is not None:
             return self._records[row]
@@ -217,14 +225,17 @@ class MemoryDump:
         """Say why there is no record of this name."""
         name = joined_name(op, slot, step, call)
         with self._lock:
-            reasons = [f"{count} not kept: {reason}" for (of, at, reason), count in self._lost.items() if (of, at) == (op, slot)]
+            reasons = [
+                f"{counted(count, 'record')} not kept: {reason}" for (of, at, reason), count in self._lost.items() if (of, at) == (op, slot)
+            ]
         if reasons:
-            return f"there is no record {name!r}. Of {op}:{slot} {'; '.join(reasons)}"
+            return f"there is no record {name!r}. Of {op}:{slot}, {'; '.join(reasons)}"
         beside = [one for one in self.names() if one.startswith(f"{op}:")]
         late = "; a gradient exists once backward() ran inside of the block" if slot.startswith("grad") else ""
         if beside:
             return f"there is no record {name!r}{late}. Of {op!r} there are {some(beside)}"
-        return f"there is no record {name!r}. Modules with records: {some(list(dict.fromkeys(self._ops())))}"
+        known = list(dict.fromkeys(self._ops()))
+        return f"there is no record {name!r}{self.why_missing(op)}.{did_you_mean(op, known)} Modules with records: {some(known)}"
 
     def _described(self, kept: _Kept) -> dict[str, Any]:
         if kept.statistics is None:

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 from tensortap import _html
 from tensortap._error import Error
 from tensortap._memory_dump import MemoryDump, Place, bytes_text
-from tensortap._module_choice import ChosenModule, chosen_modules, read_bytes, read_slots
-from tensortap._module_records import ModuleRecords, some, split_name
+from tensortap._module_choice import ChosenModule, chosen_modules, read_bytes, read_slots, why_missing
+from tensortap._module_records import ModuleRecords, counted, some
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -55,18 +55,20 @@ class ModuleCapture:
 
     def __init__(self, model: Any, modules: Any, slots: Any, memory: str | float, full: bool, beside: Any) -> None:
         self._chosen, self._aliases = chosen_modules(model, modules)
+        self._phases: dict[str, str] = {}  # of the last call of each module that was called
         self._slots = read_slots(slots)
-        self.dump = MemoryDump(read_bytes(memory), full)
+        self.dump = MemoryDump(read_bytes(memory), full, self._aliases)
+        self.dump.why_missing = functools.partial(why_missing, model, self._chosen, self._phases)
         self.report: dict[str, Any] = {}
         self._model = model
         self._watched = {id(one.module): one for one in self._chosen}
-        self._phases: dict[str, str] = {}  # of the last call of each module that was called
         self._repeated = 0
         self._beside = beside
         self._state = "not begun"
         self._lock = threading.Lock()
         self._threads = threading.local()
         self._step = _Step(0)
+        self._steps = 0  # up to the last one with a call
         self._steps_are_own = False
         self._leaves: list[tuple[Any, Any]] = []  # nodes of leaves, which nothing else keeps, and the handles of our functions in them
 
@@ -102,9 +104,9 @@ class ModuleCapture:
     def __repr__(self) -> str:
         dump = self.dump
         parts = [
-            f"{len(self._chosen)} modules",
-            f"{self._step.number + 1} steps" if self._phases else "no calls",
-            f"{len(dump)} records",
+            counted(len(self._chosen), "module"),
+            counted(self._steps, "step") if self._phases else "no calls",
+            counted(len(dump), "record"),
             f"{bytes_text(dump.used)} of at most {bytes_text(dump.bound)}",
         ]
         return f"<tensortap.ModuleCapture {self._state}: {', '.join(parts)}{dump.losses()}{self._silence()}>"
@@ -115,7 +117,10 @@ class ModuleCapture:
     def _silence(self) -> str:
         """Say which modules were not called, once it is certain."""
         silent = self._never_called()
-        return f"; {len(silent)} modules were never called: {some(silent)}" if silent and self._state == "ended" else ""
+        if not silent or self._state != "ended":
+            return ""
+        compiled = " (code that torch.compile makes calls no modules)" if "torch._dynamo" in sys.modules else ""
+        return f"; {counted(len(silent), 'module')} {'was' if len(silent) == 1 else 'were'} never called: {some(silent)}{compiled}"
 
     def _never_called(self) -> list[str]:
         return [one.path for one in self._chosen if one.path not in self._phases]
@@ -132,7 +137,7 @@ class ModuleCapture:
             "state": self._state,
             "modules": len(self._chosen),
             "never_called": self._never_called(),
-            "steps": self._step.number + 1 if self._phases else 0,
+            "steps": self._steps,
             "records": len(self.dump),
             "bytes": self.dump.used,
             "bound": self.dump.bound,
@@ -148,19 +153,14 @@ class ModuleCapture:
         return iter(self.dump)
 
     def __contains__(self, record: object) -> bool:
-        return isinstance(record, str) and self._canonical(record) in self.dump
+        return record in self.dump
 
     def __getitem__(self, record: str | int) -> Any:
         """Give the values of a record as a tensor of torch, in host memory and without a copy.
 
         The name is ``MODULE:SLOT``, with ``@STEP`` and ``#CALL`` when not the first; ``MODULE`` alone is its ``out0``.
         """
-        return self.dump.tensor(self._canonical(record) if isinstance(record, str) else record)
-
-    def _canonical(self, record: str) -> str:
-        """Replace another path of a shared module by the one that counts."""
-        path = split_name(record, None, None, None)[0]
-        return self._aliases[path] + record[len(path) :] if path in self._aliases else record
+        return self.dump.tensor(record)
 
     def names(self) -> list[str]:
         """Give the names of all records so far."""
@@ -168,7 +168,7 @@ class ModuleCapture:
 
     def module(self, name: str) -> ModuleRecords:
         """Give the records of a module and of all modules below it."""
-        return self.dump.module(self._aliases.get(name, name))
+        return self.dump.module(name)
 
     def by_module(self) -> dict[str, ModuleRecords]:
         """Group the records by module."""
@@ -188,6 +188,7 @@ class ModuleCapture:
             return None
         begins_step = is_root and self._step_here() is None
         call = _Call(chosen, self._begin_step() if begins_step else self._step_here() or self._step, begins_step)
+        self._steps = max(self._steps, call.step.number + 1)
         if chosen is not None:
             with self._lock:
                 call.number = call.step.calls[chosen.path]

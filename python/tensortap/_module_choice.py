@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 from tensortap._error import Error
-from tensortap._module_records import some
+from tensortap._module_records import did_you_mean, some
 
 _COMPILED = "_orig_mod"  # where torch.compile keeps the module that it wraps
 _SLOT = re.compile(r"(in|out|grad)(\d*)")
@@ -33,7 +33,7 @@ def is_module(value: object) -> bool:
     return torch is not None and isinstance(value, torch.nn.Module)
 
 
-def _paths(model: Any) -> list[tuple[str, Any]]:
+def module_paths(model: Any) -> list[tuple[str, Any]]:
     """Give all paths in a model; that of the model itself is its class, and a shared module has several."""
     found: dict[str, Any] = {}
     for path, module in model.named_modules(remove_duplicate=False):
@@ -86,7 +86,7 @@ def chosen_modules(model: Any, modules: Any) -> tuple[list[ChosenModule], dict[s
     Error
         When one of the choices has no module.
     """
-    paths = _paths(model)
+    paths = module_paths(model)
     first: dict[int, str] = {}
     for path, module in paths:
         first.setdefault(id(module), path)
@@ -109,7 +109,17 @@ def _no_match(choice: Any, paths: list[tuple[str, Any]], model: str) -> str:
     holders = [path for path, module in paths if _picks(choice, path, module)]
     if holders:
         return f"modules: {named} only holds modules and is never called itself: say {holders[0]}.*"
-    return f"modules: the {model} has no module {named}. It has {some([path for path, module in paths if _is_called(module)])}"
+    called = [path for path, module in paths if _is_called(module)]
+    near = did_you_mean(choice, called) if isinstance(choice, str) else ""
+    return f"modules: the {model} has no module {named}.{near} It has {some(called)}"
+
+
+def why_missing(model: Any, chosen: Sequence[ChosenModule], called: Container[str], path: str) -> str:
+    """Say why a module of a model has no records, "" where that is not known."""
+    if any(one.path == path for one in chosen):
+        return f": {path!r} was called and passed no tensor" if path in called else f": {path!r} was not called"
+    is_there = any(path == known for known, _ in module_paths(model))
+    return f": {path!r} is not among the captured modules" if is_there else ""
 
 
 def _choices(modules: Any) -> list[Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tensortap._error import Error
@@ -68,7 +69,7 @@ class ModuleRecords:
     def __repr__(self) -> str:
         names = list(self._rows.values())
         more = ", ..." if len(names) > _SHOWN else ""
-        return f"<tensortap.ModuleRecords of {self.name!r}: {len(names)} records: {', '.join(names[:_SHOWN])}{more}>"
+        return f"<tensortap.ModuleRecords of {self.name!r}: {counted(len(names), 'record')}: {', '.join(names[:_SHOWN])}{more}>"
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -88,7 +89,9 @@ class ModuleRecords:
         """Give the values of a record, as `tensor` does: by its name in the dump, or by ``SLOT@STEP#CALL`` of the module itself."""
         name = record if record in self else f"{self.name}:{record}"
         if name not in self:
-            raise Error(f"module {self.name!r} has no record {record!r}. It has {some(self.names())}", "not_found")
+            raise Error(
+                f"module {self.name!r} has no record {record!r}.{did_you_mean(name, self)} It has {some(self.names())}", "not_found"
+            )
         return self._source.tensor(name)
 
     def tensor(self, *, slot: str = "out0", step: int = 0, call: int = 0, as_: str | None = None) -> Any:
@@ -98,6 +101,22 @@ class ModuleRecords:
     def to_pandas(self) -> pandas.DataFrame:
         """Make a pandas table of the records."""
         return self._source.to_pandas().iloc[list(self._rows)].reset_index(drop=True)
+
+
+def counted(count: int, thing: str) -> str:
+    """Count things, "1 record" or "2 records"."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def did_you_mean(wanted: str, names: Iterable[str]) -> str:
+    """Propose the nearest of some names, "" where none is near.
+
+    A pattern is near to another one: a number in a name may be a ``*``, too.
+    """
+    known = dict.fromkeys(names)
+    patterns = dict.fromkeys(re.sub(r"(?<![^.])\d+(?![^.])", "*", name) for name in known) if "*" in wanted else {}
+    near = difflib.get_close_matches(wanted, [*known, *patterns], 1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def some(names: list[str]) -> str:
@@ -116,13 +135,15 @@ def group_by_module(source: RecordSource, modules: list[str]) -> dict[str, Modul
     return {module: ModuleRecords(source, module, found) for module, found in rows.items()}
 
 
-def records_below(source: RecordSource, modules: list[str], name: str) -> ModuleRecords:
-    """Give the records of a module and of all below it."""
+def records_below(source: RecordSource, modules: list[str], name: str, shared: Iterable[str] = ()) -> ModuleRecords:
+    """Give the records of a module and of all below it; `shared` are modules below it that have another name."""
     names = source.names()
-    found = {row: names[row] for row, module in enumerate(modules) if module == name or module.startswith(f"{name}.")}
+    others = frozenset(shared)
+    found = {row: names[row] for row, module in enumerate(modules) if module == name or module.startswith(f"{name}.") or module in others}
     if not found:
-        known = some(list(dict.fromkeys(module for module in modules if module)))
-        raise Error(f"there are no records of a module {name!r}. Modules with records: {known}", "not_found")
+        known = list(dict.fromkeys(module for module in modules if module))
+        near = did_you_mean(name, known)
+        raise Error(f"there are no records of a module {name!r}.{near} Modules with records: {some(known)}", "not_found")
     return ModuleRecords(source, name, found)
 
 

@@ -80,6 +80,14 @@ def _not_finite(dump: Dump) -> NDArray[np.bool_]:
     return found
 
 
+def _clear_text(dump: Dump) -> str:
+    """Say that there is no NaN and no Inf, of no more records than were counted."""
+    counted = int(np.sum(_measured(dump, "nan")))
+    if counted == 0:
+        return "not known whether there is NaN or Inf: no record was counted"
+    return "no NaN or Inf" if counted == len(dump) else f"no NaN or Inf in {counted} of {len(dump)} records, the others were not counted"
+
+
 def dump_html(dump: Dump) -> str:
     """Show what a dump is, the sizes of its values in their order, and the records that matter most.
 
@@ -102,7 +110,7 @@ def dump_html(dump: Dump) -> str:
     else:
         # Records without a value come last.
         shown = np.argsort(np.where(np.isnan(absmax), np.inf, -absmax), kind="stable")[:_MOST_ROWS]
-        lines.append(f"no NaN or Inf; the {shown.size} records with the largest values:")
+        lines.append(f"{_clear_text(dump)}; the {shown.size} records with the largest values:")
     records = [dump.record(int(row)) for row in shown]
     cells = [[_cell(record, name) for name in _SHOWN] for record in records]
     picture = _html.bars_by_size(absmax, broken, "largest absolute value of each record, in their order", mark="NaN or Inf")

@@ -79,6 +79,10 @@ void add_judgement(Json& json, const DumpComparison& comparison, const Judgement
   json["allowed"] = json_number(judgement.allowed);
   json["step_of_type"] = json_number(judgement.step);
   json["gap"] = judgement.gap;
+  json["inputs"] = {{"with_partner", judgement.inputs.with_partner},
+                    {"without_partner_a", judgement.inputs.without_a},
+                    {"without_partner_b", judgement.inputs.without_b},
+                    {"all_captured", judgement.inputs.captured}};
   json["attributes"] = attributes_json(judgement);
   json["clipped"] = clipped_json(comparison, judgement.clipped);
   json["region_a"] = region_json(comparison.table_a(), judgement.between_a);

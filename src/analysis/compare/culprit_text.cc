@@ -24,15 +24,29 @@ std::string three_digits(double value) {
   return text.data();
 }
 
+// "1 in A and 2 in B have none"
+std::string without_partner_text(const Judgement::Inputs& inputs) {
+  std::vector<std::string> sides;
+  if (inputs.without_a > 0) sides.push_back(concat(inputs.without_a, " in A"));
+  if (inputs.without_b > 0) sides.push_back(concat(inputs.without_b, " in B"));
+  return concat(join(sides, " and "), inputs.without_a + inputs.without_b == 1 ? " has none" : " have none");
+}
+
 std::string inputs_text(const DumpComparison& comparison, const ComparedValue& value) {
   const Judgement& judgement = value.judgement;
   if (judgement.weight != kNoRow) {
     return concat("it reads a weight or an input that differs: ", record_name_of(comparison.b(), judgement.weight));
   }
+  const Judgement::Inputs& inputs = judgement.inputs;
+  const uint32_t without = inputs.without_a + inputs.without_b;
+  if (inputs.with_partner == 0) return without > 0 ? "none of its inputs has a partner" : "none of its inputs is known";
   const std::string agree = judgement.in == 0 ? "are equal" : concat("agree to ", three_digits(judgement.in));
-  // The module's ops were not recorded, only the modules in it.
-  if (comparison.table_b().has_modules_alone()) return concat("its inputs and its modules' outputs ", agree);
-  return concat("its inputs ", agree);
+  // Of a module of which only the modules in it were recorded, and no ops.
+  const bool of_modules = comparison.table_b().has_modules_alone();
+  const std::string rest = inputs.captured ? "" : ", and some were not captured";
+  if (without == 0) return concat(of_modules ? "its inputs and its modules' outputs " : "its inputs ", agree, rest);
+  return concat(of_modules ? "the inputs and modules' outputs" : "the inputs", " that have a partner ", agree, ", but ",
+                without_partner_text(inputs), rest);
 }
 
 // "layer.o:out0 (Linear)"; of what a module makes and does not return "layer (Layer), in what it passes to layer.o:in0".

@@ -167,6 +167,7 @@ void LocalJudge::judge_made(const Pair& pair, const Difference& difference, Judg
   judgement.in = std::max(inputs.level, made.way.loss);
   judgement.from = inputs.from;
   judgement.gap = gap_of(pair, made.way);
+  judgement.inputs = known_inputs(made.way);
   if (complete && judgement.in == 0 && quantises(pair)) shared_codes_.note_difference();
   judgement.step = shared_codes_.step({.type = made.way.step,
                                        .codes = made.way.codes,
@@ -325,7 +326,9 @@ Judgement LocalJudge::note(const Pair& pair, double error, Finding finding) {
     facts_[pair.row_b].out = false;
     return judgement;
   }
-  const Inputs inputs = inputs_of({way_between(a_, partners_a_, pair.row_a), way_between(b_, partners_b_, pair.row_b)});
+  const Way way = {way_between(a_, partners_a_, pair.row_a), way_between(b_, partners_b_, pair.row_b)};
+  const Inputs inputs = inputs_of(way);
+  judgement.inputs = known_inputs(way);
   judgement.in = inputs.level;
   judgement.from = inputs.from;
   judgement.follows = inputs.out;

@@ -67,6 +67,14 @@ struct Judgement {
     double share = 0;  // of the elements
   };
   Clipped clipped;
+  // How much of what it is made of was compared. Values on the way that the runtime itself inserted do not count.
+  struct Inputs {
+    uint32_t with_partner = 0;
+    uint32_t without_a = 0;  // values of A on the way that have no partner
+    uint32_t without_b = 0;
+    bool captured = true;  // everything on the way
+  };
+  Inputs inputs;
   uint32_t weight = kNoRow;    // row of B of a changed weight that it read
   bool never_read = false;     // on one side at least: not judged
   bool addresses = false;      // of memory, on both sides: not judged
@@ -158,6 +166,7 @@ class LocalJudge {
   [[nodiscard]] Finding small_finding_of(const Pair& pair, const Difference& difference, const Made& made,
                                          const Judgement& judgement) const;
   [[nodiscard]] Inputs inputs_of(const Way& way) const;
+  [[nodiscard]] Judgement::Inputs known_inputs(const Way& way) const;
   [[nodiscard]] uint32_t gap_of(const Pair& pair, const Way& way);
   void look_into_modules(Way& way) const;
   [[nodiscard]] uint32_t rounding_ops_in(uint32_t row_b) const;

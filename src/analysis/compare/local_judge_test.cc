@@ -120,6 +120,24 @@ TEST(LocalJudge, SaysWhereShapesPartOnTheWayToAValue) {
   EXPECT_EQ(details.back(), "other shapes from here on: part:out0 [12] in A, [18] in B");
 }
 
+TEST(LocalJudge, SaysWhichInputsHaveNoPartner) {
+  for (const bool in_both : {false, true}) {
+    Program a;
+    Program b;
+    for (Program* program : {&a, &b}) {
+      OpId last = 0;
+      if (program == &a) last = program->makes("scale", "Mul", {0, 1}, numbers(kCount, 30));
+      if (program == &b && in_both) last = program->makes("soften", "Softmax", {0}, numbers(kCount, 31));
+      program->makes("sum", "Add", {last, 1}, scaled(numbers(kCount, 6), program == &a ? 1.01F : 1));
+    }
+    const Json culprit = Judged(a, b).summary().at("culprit");
+    const std::string none = in_both ? "1 in A and 1 in B have none" : "1 in A has none";
+    EXPECT_EQ(culprit.at("text"), "sum:out0 (Add): relative L2 0.01, the inputs that have a partner are equal, but " + none);
+    EXPECT_EQ(culprit.at("inputs"),
+              (Json{{"with_partner", 2}, {"without_partner_a", 1}, {"without_partner_b", in_both ? 1 : 0}, {"all_captured", true}}));
+  }
+}
+
 TEST(LocalJudge, LetsAnErrorGrowByASmallFactorInEachOp) {
   for (const auto& [factor, is_out] : {std::pair(3.0F, false), std::pair(40.0F, true)}) {
     Program a;

@@ -106,6 +106,17 @@ uint32_t LocalJudge::gap_of(const Pair& pair, const Way& way) {
   return std::min(between, kMostGap) + rounding_ops_in(pair.row_b);
 }
 
+Judgement::Inputs LocalJudge::known_inputs(const Way& way) const {
+  const auto count = [](const DumpIndex& dump, std::span<const uint32_t> rows) {
+    const auto is_authors = [&](uint32_t row) { return !op_of(dump, dump.rows()[row]).inserted_by_runtime; };
+    return static_cast<uint32_t>(std::ranges::count_if(rows, is_authors));
+  };
+  return {.with_partner = static_cast<uint32_t>(way.b.inputs.size()),
+          .without_a = count(a_.dump(), way.a.between),
+          .without_b = count(b_.dump(), way.b.between),
+          .captured = way.a.complete && way.b.complete};
+}
+
 // Modules whose ops were not recorded may compute in the type that they read, whatever they return.
 void LocalJudge::look_into_modules(Way& way) const {
   if (!ops_in_modules_) return;

@@ -62,6 +62,16 @@ Json dead_list(const DumpIndex& dump, size_t limit) {
   return list;
 }
 
+// What the capture looked at and did not write.
+void add_looks_without_records(const DumpIndex& dump, Json& report) {
+  const auto manifest = parse_json(dump.manifest(), "the manifest");
+  report[kLeftOutByCondition] = manifest.ok() ? count_in(*manifest, kLeftOutByCondition) : 0;
+  const Json* trigger = manifest.ok() ? member(*manifest, "trigger") : nullptr;
+  const Json* ops = manifest.ok() ? member(*manifest, "ops") : nullptr;
+  const bool watched = trigger != nullptr && ops != nullptr && count_in(*ops, "expected") > 0;
+  report["trigger"] = watched ? *trigger : Json(nullptr);
+}
+
 Json ran_unseen_json(const DumpIndex& dump) {
   Json list = Json::array();
   const auto manifest = parse_json(dump.manifest(), "the manifest");
@@ -96,6 +106,9 @@ Json find_report(const DumpIndex& dump, size_t limit) {
   report["not_captured"] = ran_unseen_json(dump);
   report["not_looked_at"] = count_not_looked_at(dump);
   report["left_out"] = count_left_out(dump);
+  report["records"] = dump.rows().size();
+  report["known"] = dump.rows().size() - report["unknown"].get<uint64_t>() - report["not_looked_at"].get<uint64_t>();
+  add_looks_without_records(dump, report);
   report["headroom"] = headroom_lists(dump, limit);
   report["dead_outputs"] = dead_list(dump, limit);
   report["gradients"] = gradients_json(dump, find_gradients(dump));
@@ -107,6 +120,16 @@ bool has_finding(const Json& report) {
 }
 
 bool is_partial(const Json& report) { return ran_fused(report) || count_in(report, "left_out") > 0; }
+
+bool saw_nothing(const Json& report) {
+  if (!report.is_object()) return false;
+  if (count_in(report, kLeftOutByCondition) > 0) return false;
+  if (const Json* known = member(report, "known"); known != nullptr && *known == 0 && count_in(report, "records") > 0) return true;
+  const Json* records = member(report, "records");
+  if (records == nullptr || *records != 0) return false;
+  const Json* ops = member(report, "ops");
+  return member(report, "trigger") == nullptr || (ops != nullptr && count_in(*ops, "expected") == 0);
+}
 
 bool ran_fused(const Json& report) {
   const Json* reasons = member(report, "not_captured");

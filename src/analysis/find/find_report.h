@@ -14,7 +14,7 @@ namespace tensortap {
 
 // {"first_nonfinite": {...} or null, "lead": {...} or null, "seen": {...} or null, "harmless": count, "origins": [...], "failed_op": as
 // failed_op() of query/failed_op.h, "unwritten": [...], "unknown": count, "not_captured": [...], "not_looked_at": count, "left_out":
-// count, "headroom": {"float16": [...], "bfloat16": [...]}, "dead_outputs": [...], "gradients": {...} or null}; the forms are those of
+// count, "records": count, "known": count, "records_left_out_by_condition": count, "trigger": as in run.json, "headroom": {"float16": [...], "bfloat16": [...]}, "dead_outputs": [...], "gradients": {...} or null}; the forms are those of
 // find/find_json.h, at most `limit` of each list. The first non-finite value is one of a run: weights that hold some are listed among the
 // origins only.
 //
@@ -26,6 +26,7 @@ namespace tensortap {
 // "unwritten" lists inputs that ops read although nothing was written to their memory (find_unwritten_reads()), whatever values they held.
 // "unknown" counts records that have neither counts of all elements nor all data (count_unknown()), "not_looked_at" those in memory that
 // the capture could not read (count_not_looked_at()), "left_out" those that a limit left out (count_left_out()).
+// "records" counts the records of the dump, and "known" those of which it is known whether they hold NaN or Inf.
 // "not_captured" lists why ops that ran are not in the dump, as run.json has it: {"reason", "count", "examples"}.
 // "first_in_time" exists when the first record with NaN or Inf is another one. In dumps of the other kind, "first_nonfinite" is the first
 // origin that is not intended.
@@ -40,6 +41,11 @@ bool has_finding(const Json& report);
 bool is_partial(const Json& report);
 // The first of these.
 bool ran_fused(const Json& report);
+
+// Whether an answer without a finding says nothing at all, since no tensor was looked at: `report` is that of find_report(), the manifest of
+// a dump or the summary of a run. Records that a condition left out were looked at, and under the trigger "overflow" all ops that were asked
+// for.
+bool saw_nothing(const Json& report);
 
 // {"source": text, "ops": [{"op", "type", "source", "originals"}]}: the ops that come from a source line, or the lines that the ops of that
 // name come from. Errors: kNotFound when there is neither.

@@ -9,21 +9,12 @@
 
 #include "base/text.h"
 #include "plan/capture_spec.h"
+#include "plan/name_pattern.h"
 #include "plan/where.h"
 #include "query/row_order.h"
 
 namespace tensortap {
 namespace {
-
-// A regular expression for "model.layers.*": whole names of modules, and of those inside them.
-std::string module_pattern(std::string_view globs) {
-  std::string pattern;
-  for (const std::string_view glob : split(globs, ',')) {
-    if (!pattern.empty()) pattern += '|';
-    for (const char c : trim(glob)) pattern += c == '*' ? ".*" : c == '?' ? "." : RE2::QuoteMeta(std::string_view(&c, 1));
-  }
-  return concat("(?:", pattern, ")(?:\\..*)?");
-}
 
 // The conditions of a query on ops.
 class OpFilter {
@@ -200,9 +191,8 @@ std::vector<std::string> distinct(std::span<const DumpIndex* const> dumps, std::
   return {names.begin(), names.end()};
 }
 
-}  // namespace
-
-std::vector<std::string> unmatched_names(std::span<const DumpIndex* const> dumps, const RowQuery& query) {
+// The names of ops, types and modules of a query that no op has.
+std::vector<std::string> unknown_names(std::span<const DumpIndex* const> dumps, const RowQuery& query) {
   const auto filter = OpFilter::make(query);
   if (!filter.ok()) return {};
   const auto any = [&](const auto& holds) {
@@ -222,6 +212,42 @@ std::vector<std::string> unmatched_names(std::span<const DumpIndex* const> dumps
                             ? std::string("the dump names no modules")
                             : concat("no module is, or lies in, ", quote(query.module), ".", nearest_of(query.module, modules)));
   }
+  return sentences;
+}
+
+bool has_rows(std::span<const DumpIndex* const> dumps, RowQuery query) {
+  query.limit = 1;
+  const auto rows = select_rows(dumps, query);
+  return !rows.ok() || !rows->empty();
+}
+
+// "steps 0 to 9"
+std::string steps_text(std::span<const DumpIndex* const> dumps) {
+  int64_t first = std::numeric_limits<int64_t>::max();
+  int64_t last = std::numeric_limits<int64_t>::min();
+  for (const DumpIndex* dump : dumps) {
+    for (const RecordRow& row : dump->rows()) {
+      first = std::min(first, row.step);
+      last = std::max(last, row.step);
+    }
+  }
+  return first == last ? concat("step ", first) : concat("steps ", first, " to ", last);
+}
+
+}  // namespace
+
+std::vector<std::string> unmatched_names(std::span<const DumpIndex* const> dumps, const RowQuery& query) {
+  std::vector<std::string> sentences = unknown_names(dumps, query);
+  const bool chooses = !concat(query.op, query.type, query.module, query.step, query.slot).empty();
+  if (!sentences.empty() || !chooses) return sentences;
+  if (std::ranges::all_of(dumps, [](const DumpIndex* dump) { return dump->rows().empty(); })) return {"the dump has no records"};
+  if (!has_rows(dumps, {.step = query.step})) {
+    sentences.push_back(concat("no record is of step ", quote(query.step), ": the dump has ", steps_text(dumps)));
+  }
+  if (!has_rows(dumps, {.slot = query.slot})) sentences.push_back(concat("no record is of slot ", quote(query.slot)));
+  const RowQuery all = {
+      .op = query.op, .type = query.type, .module = query.module, .step = query.step, .last = query.last, .slot = query.slot};
+  if (sentences.empty() && !has_rows(dumps, all)) sentences.emplace_back("each of these options chooses records, but no record meets all");
   return sentences;
 }
 

@@ -18,17 +18,16 @@ namespace tensortap {
 
 // "" = no condition. A record is chosen when it meets all of them.
 struct RowQuery {
-  std::string op = {};    // the op's name is this, or contains a match of this regular expression
-  std::string type = {};  // the op's type is one of "Conv,Gemm"
-  std::string module =
-      {};  // one of the patterns "model.layers.*.attn,head" is the op's module, or one around it; "*" is any text, "?" one character
-  std::string step = {};   // "0,3-5"
-  uint64_t last = 0;       // only this many of the last of those steps; 0 = all
-  std::string slot = {};   // "out" or "in0,out1"
-  std::string where = {};  // an expression of plan/where.h
-  std::string sort = {};   // a column that sorts; "-absmax" for the largest first; "" = the order of the dump
-  size_t offset = 0;       // how many of the chosen records to leave out at the beginning
-  size_t limit = 0;        // at most this many; 0 = no limit
+  std::string op = {};      // the op's name is this, or contains a match of this regular expression
+  std::string type = {};    // the op's type is one of "Conv,Gemm"
+  std::string module = {};  // one of the patterns "model.layers.*.attn,head" is the op's module, or one around it: module_pattern()
+  std::string step = {};    // "0,3-5"
+  uint64_t last = 0;        // only this many of the last of those steps; 0 = all
+  std::string slot = {};    // "out" or "in0,out1"
+  std::string where = {};   // an expression of plan/where.h
+  std::string sort = {};    // a column that sorts; "-absmax" for the largest first; "" = the order of the dump
+  size_t offset = 0;        // how many of the chosen records to leave out at the beginning
+  size_t limit = 0;         // at most this many; 0 = no limit
 };
 
 // Decides for one row after another. Borrows the dump.
@@ -59,8 +58,9 @@ struct RowOfDump {
 // The same of several dumps as if they were one: the rows of each behind those of the one before.
 Result<std::vector<RowOfDump>> select_rows(std::span<const DumpIndex* const> dumps, const RowQuery& query);
 
-// Why a query chooses nothing: a sentence for each of its names (of ops, types, modules) that no op of these dumps has, with the nearest
-// ones. Empty if each name exists.
+// Why a query chooses nothing, or less than it names, whatever holds of the records (`where`): a sentence for each of its names (of ops,
+// types, modules) that no op of these dumps has, with the nearest ones; for steps and slots that no record has; or that no record meets all
+// conditions. Empty if something is chosen and each name exists.
 std::vector<std::string> unmatched_names(std::span<const DumpIndex* const> dumps, const RowQuery& query);
 
 // The names that RowQuery::sort accepts, without the "-".

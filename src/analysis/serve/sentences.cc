@@ -163,6 +163,9 @@ void Sentences::add_nonfinite(const Json& report) {
   } else if (const uint64_t harmless = count_in(report, "harmless"); harmless > 0) {
     add_clear(report, concat("No NaN and no Inf reached what the program saw; ", counted(harmless, "op"), " made some that did no harm."),
               "#table?where=nan%20%3E%200%20or%20pos_inf%20%3E%200%20or%20neg_inf%20%3E%200");
+  } else if (saw_nothing(report)) {
+    add("unsure", count_in(report, "records") == 0 ? "No tensor was looked at: the dump has no records."
+                                                   : "Of no record does the dump tell whether it holds NaN or Inf.");
   } else {
     add_clear(report, report.at("origins").empty() ? "No NaN and no Inf was seen." : "No NaN and no Inf was seen, except intended ones.");
   }
@@ -184,6 +187,7 @@ void Sentences::add_coverage() {
   const uint64_t registered = count_in(*ops, "registered");
   const uint64_t captured = count_in(*ops, "captured");
   std::string text = concat(captured, " of ", counted(registered, "op"), captured == 1 ? " was" : " were", " captured");
+  if (const uint64_t lost = count_in(dump_.manifest(), "lost"); lost > 0) text += concat("; ", counted(lost, "record"), " lost");
   const uint64_t not_wanted = count_in(*ops, "not_wanted");
   if (not_wanted > 0) text += concat("; ", not_wanted, " were not asked for");
   const Json* missing = member(*ops, "not_captured");

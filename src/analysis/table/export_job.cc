@@ -162,6 +162,7 @@ class Export {
     if (dump->ops().size() != job_ops.size()) return corrupt(concat(place.path, ": changed while it was exported"));
     const auto filter = RowFilter::make(request_.query, *dump);
     if (!filter.ok()) return filter.status().with_context("selection");
+    note_unmatched(*dump);
     const std::vector<OrderedRow> rows = ordered_rows(*dump, *filter, job_ops);
     const std::vector<RecordColumn> columns = export_columns(job_ops, place.path);
     std::set<int64_t> ranks;
@@ -185,6 +186,13 @@ class Export {
     }
     add_source(place, *dump, rows, ranks);
     return {};
+  }
+
+  void note_unmatched(const DumpIndex& dump) {
+    const DumpIndex* const dumps[] = {&dump};
+    std::vector<std::string> unmatched = unmatched_names(dumps, request_.query);
+    report_.chooses |= unmatched.empty();
+    if (report_.unmatched.empty()) report_.unmatched = std::move(unmatched);
   }
 
   // The records of one rank and of the steps of one file.

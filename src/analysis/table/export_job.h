@@ -39,6 +39,8 @@ struct ExportReport {
   std::vector<std::string> problems;      // what dumps lack, one sentence each
   std::vector<ExportFailure> failed;      // dumps that cannot be read
   std::vector<NamedCompleteness> states;  // of those that were read
+  bool chooses = false;                   // a record of some dump, whether `where` holds for it or not
+  std::vector<std::string> unmatched;     // why not, of the first dump: unmatched_names()
 };
 
 // Called with the number of records that were written, and with how many there are; 0 = not known.

@@ -92,7 +92,7 @@ void count(const OpEntry& op, bool wanted, bool on_request, const std::string& s
   ++counted.captured;
   if (op.has(kOpDescriptionOnly)) ++counted.in_part;
   for (const std::string& reason : op.reasons) counted.partly.add(reason, op.info.name);
-  if (op.has(kOpLost)) counted.partly.add("a record was lost (see losses)", op.info.name);
+  if (op.has(kOpLost)) counted.partly.add(std::string(kReasonRecordLost), op.info.name);
 }
 
 // The name of a layer that ran in msit's tree: "7_Decoder_layer (Net.layers.2)".

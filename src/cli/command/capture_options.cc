@@ -58,6 +58,12 @@ void add_op_options(CLI::App& app, CaptureOptions& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->group(group);
+  app.add_option("--modules", options.modules,
+                 "Ops of these PyTorch modules and of those inside them, such as \"model.layers.3.*\"; not with --ops")
+      ->type_name("GLOB")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group(group);
 }
 
 void add_step_at_option(CLI::App& app, CaptureOptions& options) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,7 +53,7 @@ struct CompareOptions {
   std::vector<std::string> noise;
   std::string steps;
   std::string ops;
-  RowQuery query;    // of --types and --modules
+  RowQuery query;    // of --types, --modules and --last
   std::string only;  // "" = not given
   std::string sort;
   size_t limit = 0;  // 0 = not given
@@ -73,17 +74,35 @@ struct CompareOptions {
   [[nodiscard]] PairsSort order() const {
     return sort == "error" ? PairsSort::kError : sort == "own" ? PairsSort::kOwn : PairsSort::kOrder;
   }
-  [[nodiscard]] bool wants_table() const { return is_selection(query) || !ops.empty() || !only.empty() || !sort.empty() || limit > 0; }
+  [[nodiscard]] bool selects() const { return is_selection(query) || !ops.empty(); }
+  [[nodiscard]] bool wants_table() const { return selects() || !only.empty() || !sort.empty() || limit > 0; }
 };
+
+// What all parts give out.
+struct Shown {
+  std::string csv;
+  size_t values = 0;  // that the options choose
+};
+
+// The last of the steps of A that are compared.
+std::set<int64_t> last_compared(const ChosenSteps& steps, uint64_t count) {
+  std::set<int64_t> last;
+  for (const StepPair& pair : steps.pairs) last.insert(pair.a);
+  while (last.size() > count) last.erase(last.begin());
+  return last;
+}
 
 // Which of the compared pairs are shown, and in which order.
 class Chosen {
  public:
-  // `csv` gets a line for each. `own` may be null.
-  Chosen(const CompareOptions& options, const DumpComparison& comparison, const OwnErrors* own, Terminal& terminal, std::string& csv)
-      : options_(options), comparison_(comparison), own_(own), terminal_(terminal), csv_(csv) {
+  // `shown` gets a line of CSV for each. `own` may be null.
+  Chosen(const CompareOptions& options, const DumpComparison& comparison, const OwnErrors* own, Terminal& terminal, Shown& shown)
+      : options_(options), comparison_(comparison), own_(own), terminal_(terminal), all_shown_(shown) {
+    if (options.query.last > 0) steps_ = last_compared(comparison.steps(), options.query.last);
+    RowQuery of_ops = options.query;
+    of_ops.last = 0;
     for (const DumpIndex* dump : {&comparison.a(), &comparison.b()}) {
-      auto filter = RowFilter::make(options.query, *dump);
+      auto filter = RowFilter::make(of_ops, *dump);
       if (!filter.ok()) status_ = in_option_words(filter.status());
       if (filter.ok()) filters_.push_back(*std::move(filter));
     }
@@ -119,6 +138,7 @@ class Chosen {
   }
 
   void finish() {
+    all_shown_.values += kept_values_;
     warn_of_nothing();
     std::sort(kept_.begin(), kept_.end());
     for (One& one : kept_) give_out(std::move(one));
@@ -129,13 +149,14 @@ class Chosen {
   }
 
  private:
-  // Says why options choose no value that was compared.
+  // Reports what the options name and no op has.
   void warn_of_nothing() const {
-    if (kept_values_ > 0 || (options_.ops.empty() && !is_selection(options_.query))) return;
+    if (!options_.selects()) return;
     RowQuery query = options_.query;
     query.op = options_.ops;
+    query.last = 0;
     const DumpIndex* const dumps[] = {&comparison_.a(), &comparison_.b()};
-    terminal_.warn("the options choose none of the compared values");
+    if (kept_values_ == 0) terminal_.warn("the options choose none of the compared values; the verdict is about all values");
     warn_of_unmatched(terminal_, dumps, query);
   }
 
@@ -166,6 +187,7 @@ class Chosen {
         !RE2::PartialMatch(record_name_of(comparison_.b(), value.row_b), *pattern_)) {
       return false;
     }
+    if (steps_ && !steps_->contains(comparison_.a().rows()[value.row_a].step)) return false;
     return filters_[0].keeps(comparison_.a().rows()[value.row_a]) || filters_[1].keeps(comparison_.b().rows()[value.row_b]);
   }
   void give_out(One one) {
@@ -174,7 +196,7 @@ class Chosen {
     } else if (options_.wants_table()) {
       table_.push_back(std::move(one.json));
     }
-    csv_ += one.csv;
+    all_shown_.csv += one.csv;
   }
 
   const CompareOptions& options_;
@@ -182,12 +204,13 @@ class Chosen {
   const OwnErrors* own_;
   Terminal& terminal_;
   std::unique_ptr<RE2> pattern_;
-  std::vector<RowFilter> filters_;  // of A and of B
+  std::vector<RowFilter> filters_;          // of A and of B
+  std::optional<std::set<int64_t>> steps_;  // of A; nothing = all
   size_t kept_values_ = 0;
   Status status_;
   std::vector<One> kept_;
   std::vector<Json> table_;
-  std::string& csv_;
+  Shown& all_shown_;
   size_t next_ = 0;
   size_t shown_ = 0;
 };
@@ -278,7 +301,7 @@ Status report_part(const CompareOptions& options, const ComparedPart& part, Dump
 
 // kFound when something is outside of the tolerance, kFailed when not all that the dumps have could be compared.
 Result<ExitCode> compare_part(const CompareOptions& options, const ComparedPart& part, const Prepared& prepared, Terminal& terminal,
-                              std::string& csv) {
+                              Shown& shown) {
   AnsweredDumps dumps;
   auto b = open_for_reading(terminal, part.b);
   if (!b.ok()) return b.status();
@@ -305,7 +328,7 @@ Result<ExitCode> compare_part(const CompareOptions& options, const ComparedPart&
   if (options.replay) {
     TENSORTAP_ASSIGN_OR_RETURN(own, OwnErrors::measure(**a, **b, options.runtime, terminal));
   }
-  Chosen chosen(options, comparison, own ? &*own : nullptr, terminal, csv);
+  Chosen chosen(options, comparison, own ? &*own : nullptr, terminal, shown);
   TENSORTAP_RETURN_IF_ERROR(chosen.status());
   const auto visit = [&](const ComparedValue& value) { chosen.add(value); };
   kept != nullptr ? kept->run(visit) : comparison.run(visit);
@@ -342,16 +365,17 @@ Result<ExitCode> compare(const CompareOptions& options, Terminal& terminal) {
                                         parts.front().a, parts.front().b));
   }
   ExitCode code = asked.has_all ? ExitCode::kFine : ExitCode::kFailed;
-  std::string csv;
+  Shown shown;
   for (const ComparedPart& part : parts) {
-    TENSORTAP_ASSIGN_OR_RETURN(const ExitCode of_part, compare_part(options, part, prepared, terminal, csv));
+    TENSORTAP_ASSIGN_OR_RETURN(const ExitCode of_part, compare_part(options, part, prepared, terminal, shown));
     if (code != ExitCode::kFound && of_part != ExitCode::kFine) code = of_part;
   }
   if (!options.csv.empty()) {
     std::string header = csv_header(options.style());
     if (options.replay && options.style() == CsvStyle::kOwn) header.insert(header.size() - 1, OwnErrors::csv_titles());
-    TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options.csv, header + csv, Access::kShared));
+    TENSORTAP_RETURN_IF_ERROR(write_file_atomically(options.csv, header + shown.csv, Access::kShared));
   }
+  if (options.selects() && shown.values == 0 && code == ExitCode::kFine) return ExitCode::kUsage;
   return code;
 }
 
@@ -374,6 +398,9 @@ Action declare_compare(CLI::App& app) {
   app.add_option("--ops", options->ops, "Show only values whose names match this regular expression")->type_name("REGEX");
   app.add_option("--types", options->query.type, "Show only values of ops of these types, such as Conv,Gemm")->type_name("A,B");
   app.add_option("--modules", options->query.module, "Show only values of these modules and of those inside them")->type_name("GLOB");
+  app.add_option("--last", options->query.last, "Show only values of the last of the compared steps, this many")
+      ->type_name("N")
+      ->check(in_range(1, kMostListed));
   app.add_flag("--all", options->all,
                "Show everything: also the rules that paired, the values of one dump only, and where rounding was born");
   add_choice(app, "--only", options->only, {"differing", "first", "all"},

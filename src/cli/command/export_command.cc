@@ -70,6 +70,8 @@ Result<ExitCode> run_export(const ExportOptions& options, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(const ExportReport report, export_job(request, tell));
   progress.finish();
   print_troubles(terminal, report);
+  const bool unmatched = selects && report.records == 0 && !report.chooses;
+  for (const std::string& sentence : unmatched ? report.unmatched : std::vector<std::string>()) terminal.warn(printable(sentence));
   if (selects && report.records == 0) terminal.warn("the selection chooses no record: the tables of records are empty");
   AnsweredDumps dumps;
   dumps.add(report.states);
@@ -80,7 +82,8 @@ Result<ExitCode> run_export(const ExportOptions& options, Terminal& terminal) {
     terminal.line(fmt::format("{}: {} records of {} {} and {} ops, {} files, {}", request.target, report.records, report.ranks.size(),
                               report.ranks.size() == 1 ? "rank" : "ranks", report.job_ops, report.files, bytes_text(report.bytes)));
   }
-  return report.failed.empty() ? ExitCode::kFine : ExitCode::kFailed;
+  if (!report.failed.empty()) return ExitCode::kFailed;
+  return unmatched ? ExitCode::kUsage : ExitCode::kFine;
 }
 
 }  // namespace

@@ -21,11 +21,11 @@
 #include "cli/text/find_text.h"
 #include "cli/text/member_text.h"
 #include "cli/text/selection_options.h"
+#include "find/chosen_records.h"
 #include "find/find_report.h"
 #include "find/suspects.h"
 #include "find/trends.h"
 #include "find/trends_json.h"
-#include "find/watch_json.h"
 #include "query/row_query.h"
 #include "registry/registry.h"
 
@@ -69,7 +69,9 @@ void print_suspects(Terminal& terminal, const Json& answer, const std::string& c
         fmt::format("{} ({}){}", member_text(one, "op"), member_text(one, "type"), part.empty() ? "" : fmt::format(" in {}", part))));
     for (const Json& reason : one.at("reasons")) terminal.line("  " + printable(reason.get<std::string>()));
   }
-  if (suspects.empty()) {
+  if (suspects.empty() && count_in(answer, "records") == 0) {
+    terminal.line("nothing to judge: the dump has no records");
+  } else if (suspects.empty()) {
     terminal.line("no op stands out: no config is proposed");
   } else if (config_out.empty()) {
     terminal.line(terminal.out_palette().bold("config of a full capture of these ops"));
@@ -124,55 +126,36 @@ Status propose_config(const FindOptions& options, Json& answer) {
 
 FindQuestion suspects_question(const FindOptions& options, Terminal& terminal) {
   const auto ask = [&options](const DumpIndex& dump) -> Result<Json> {
-    return suspects_json(dump, find_suspects(dump, options.limit == 0 ? kSuspectsLimit : options.limit));
+    Json answer = suspects_json(dump, find_suspects(dump, options.limit == 0 ? kSuspectsLimit : options.limit));
+    answer["records"] = dump.rows().size();
+    return answer;
   };
   return {.ask = ask,
           .finds = [](const Json& answer) { return !answer.at("suspects").empty(); },
           .print = [&](const Json& answer) { print_suspects(terminal, answer, options.config_out); },
           .found = "suspects",
           .none = "no op stands out",
+          .is_blind = [](const Json& answer) { return count_in(answer, "records") == 0; },
           .finish = [&options](Json& answer) { return propose_config(options, answer); }};
-}
-
-// The trends of the chosen ops: all are judged, since some are judged by the others.
-Result<TrendReport> chosen_trends(const FindOptions& options, const DumpIndex& dump) {
-  TrendReport report = find_trends(dump, options.query.last);
-  if (!options.chooses_ops()) return report;
-  const auto filter = RowFilter::make({.op = options.query.op, .type = options.query.type, .module = options.query.module}, dump);
-  if (!filter.ok()) return in_option_words(filter.status());
-  std::erase_if(report.trends, [&](const Trend& trend) { return !filter->keeps(dump.rows()[trend.row]); });
-  report.depth.reset();
-  return report;
-}
-
-// An answer about records that do not exist would clear nothing.
-Status check_selection(const FindOptions& options, const DumpIndex& dump) {
-  if (!is_selection(options.query)) return {};
-  const auto rows = select_rows(dump, options.query);
-  if (!rows.ok()) return in_option_words(rows.status());
-  if (!rows->empty()) return {};
-  const DumpIndex* const dumps[] = {&dump};
-  const std::vector<std::string> reasons = unmatched_names(dumps, options.query);
-  return not_found(reasons.empty() ? std::string("the selection chooses no record") : join(reasons, "; "));
 }
 
 FindQuestion trends_question(const FindOptions& options, Terminal& terminal) {
   const auto ask = [&options](const DumpIndex& dump) -> Result<Json> {
-    TENSORTAP_RETURN_IF_ERROR(check_selection(options, dump));
-    TENSORTAP_ASSIGN_OR_RETURN(const TrendReport report, chosen_trends(options, dump));
-    return trends_json(dump, report, options.limit == 0 ? kLimit : options.limit);
+    auto report = chosen_trends_json(dump, options.query, options.limit == 0 ? kLimit : options.limit);
+    if (!report.ok()) return in_option_words(report.status());
+    return report;
   };
   return {.ask = ask,
           .finds = finds_trend,
           .print = [&terminal](const Json& report) { print_trends(terminal, report); },
           .found = "trends",
-          .none = "no trend stands out"};
+          .none = "no trend stands out",
+          .is_blind = [](const Json& report) { return count_in(report, "judged") == 0; }};
 }
 
 FindQuestion watch_question(const FindOptions& options, Terminal& terminal) {
   const auto ask = [&options](const DumpIndex& dump) -> Result<Json> {
-    TENSORTAP_RETURN_IF_ERROR(check_selection(options, dump));
-    auto report = watch_json(dump, options.watch(), options.limit == 0 ? kLimit : options.limit);
+    auto report = chosen_watch_json(dump, options.watch(), options.limit == 0 ? kLimit : options.limit);
     if (!report.ok()) return in_option_words(report.status());
     return report;
   };
@@ -180,7 +163,11 @@ FindQuestion watch_question(const FindOptions& options, Terminal& terminal) {
           .finds = has_hits,
           .print = [&terminal](const Json& report) { print_watch(terminal, report); },
           .found = "hits",
-          .none = "no hit"};
+          .none = "no hit",
+          .is_blind =
+              [](const Json& report) {
+                return std::ranges::all_of(report.at("watchpoints"), [](const Json& one) { return count_in(one, "checked") == 0; });
+              }};
 }
 
 FindQuestion source_question(const FindOptions& options, Terminal& terminal) {
@@ -198,7 +185,9 @@ FindQuestion values_question(const FindOptions& options, Terminal& terminal) {
           .finds = has_finding,
           .print = [&](const Json& report) { print_find_report(terminal, report, options.all || options.limit > 0); },
           .found = "findings",
-          .none = "no NaN and no Inf"};
+          .none = "no NaN and no Inf",
+          .brief = finding_line,
+          .is_blind = saw_nothing};
 }
 
 FindQuestion question_of(const FindOptions& options, Terminal& terminal) {

@@ -17,6 +17,7 @@
 #include "cli/text/failure_text.h"
 #include "cli/text/ls_table.h"
 #include "cli/text/selection_options.h"
+#include "find/nonfinite_origins.h"
 #include "query/record_json.h"
 #include "query/row_query.h"
 
@@ -30,8 +31,15 @@ struct LsOptions {
   std::string columns;
 };
 
-std::string count_text(size_t shown, size_t all, const std::vector<std::string>& left_out) {
+std::string count_text(size_t shown, const std::vector<OpenPart>& parts, const std::vector<std::string>& left_out) {
+  size_t all = 0;
+  uint64_t lost = 0;
+  for (const OpenPart& one : parts) {
+    all += one.dump->rows().size();
+    lost += count_left_out(*one.dump);
+  }
   std::string text = fmt::format("{} of {} records", shown, all);
+  if (lost > 0) text += fmt::format("; a limit of the capture left out {} more", lost);
   if (!left_out.empty()) text += fmt::format("; too narrow for {} (--columns chooses)", join(left_out, ", "));
   return text;
 }
@@ -93,16 +101,15 @@ Result<ExitCode> list(const LsOptions& options, Terminal& terminal) {
     left_out = print_rows(terminal, listed, *selected, columns, !options.columns.empty(), sort_key(options.query.sort) == "step");
   }
   terminal.flush();
-  size_t all = 0;
-  for (const OpenPart& one : parts) all += one.dump->rows().size();
-  terminal.note(count_text(selected->size(), all, left_out));
-  if (selected->empty()) warn_of_unmatched(terminal, listed.dumps, options.query);
+  terminal.note(count_text(selected->size(), parts, left_out));
+  const bool unmatched = warn_of_unmatched(terminal, listed.dumps, options.query);
   for (const OpenPart& one : parts) {
     const std::vector<std::string> unknown = one.dump->unknown_columns();
     if (!unknown.empty()) terminal.note(fmt::format("a later version wrote columns that this one does not know: {}", join(unknown, ", ")));
     for (const std::string& line : failure_lines(*one.dump, one.part.path)) terminal.note(line);
   }
-  return ExitCode::kFine;
+  // An empty list would read as if nothing were wrong with what was meant.
+  return selected->empty() && unmatched ? ExitCode::kUsage : ExitCode::kFine;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/coverage_reasons.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/other_model.h"
@@ -105,7 +106,7 @@ Json summary_of(const Terminal& terminal, const DumpPart& part, const std::map<s
   const Json* steps = member(report, "steps");
   summary["steps"] = steps != nullptr && steps->is_object() ? copy_of(*steps, "captured") : copy_of(report, "steps");
   for (const char* key : {"ops", "records", "bytes", "not_looked_at", "lost", "losses", "governor", "first_nonfinite", "not_counted",
-                          "failed_op", "notes", "unmatched", "other_models"}) {
+                          kLeftOutByCondition, "trigger", "failed_op", "notes", "unmatched", "other_models"}) {
     summary[key] = copy_of(report, key);
   }
   for (const char* key : {"origin", "harmless", "unwritten"}) summary[key] = nullptr;
@@ -230,7 +231,8 @@ Json sum_of(const std::vector<Json>& processes, const std::string& out) {
   summary["ops"] = sum_of_ops(processes);
   summary["other_models"] = other_models_of_all(processes);
   summary["unmatched"] = unmatched_by_all(processes, summary["other_models"]);
-  for (const char* key : {"records", "bytes", "not_looked_at", "lost", "not_counted"}) summary[key] = sum_if_known(processes, key);
+  for (const char* key : {"records", "bytes", "not_looked_at", "lost", "not_counted", kLeftOutByCondition})
+    summary[key] = sum_if_known(processes, key);
   summary["losses"] = losses_of(processes);
   uint64_t harmless = 0;
   for (const Json& process : processes) harmless += count_in(process, "harmless");

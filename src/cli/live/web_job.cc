@@ -56,7 +56,8 @@ bool are_of_ranks(const std::vector<JobDump>& dumps) {
 std::string text_of(const Json& part) {
   const Json* first = member(part, "first_nonfinite");
   if (const std::string problem = text_in(part, "problem"); !problem.empty()) return problem;
-  std::string text = first != nullptr ? nonfinite_text(*first) : std::string(part.value("finds", false) ? "findings" : "no NaN and no Inf");
+  const char* otherwise = part.value("finds", false) ? "findings" : saw_nothing(part) ? "nothing was looked at" : "no NaN and no Inf";
+  std::string text = first != nullptr ? nonfinite_text(*first) : std::string(otherwise);
   const Json& reasons = part.at("dump").at("reasons");
   if (!reasons.empty()) text += concat("; incomplete: ", reasons.front().get<std::string>());
   return text;

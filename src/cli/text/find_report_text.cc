@@ -22,6 +22,69 @@ namespace tensortap::cli {
 namespace {
 
 constexpr size_t kShown = 3;  // of a list, without --all
+constexpr size_t kScreenRows = 22;
+constexpr size_t kScreenColumns = 80;
+
+// How many rows of a screen a line takes; colours take no place.
+size_t rows_of(std::string_view line) {
+  size_t columns = 0;
+  bool in_colour = false;
+  for (const char c : line) {
+    if (c == '\x1b') in_colour = true;
+    if (!in_colour) ++columns;
+    if (c == 'm') in_colour = false;
+  }
+  return 1 + (columns == 0 ? 0 : columns - 1) / kScreenColumns;
+}
+
+// The lines of an answer: all of them, or those that fit on a screen. What limits the answer is never left out.
+class AnswerLines {
+ public:
+  AnswerLines(Terminal& terminal, bool all) : terminal_(terminal), all_(all) {}
+  [[nodiscard]] Terminal& terminal() const { return terminal_; }
+  [[nodiscard]] const Palette& palette() const { return terminal_.out_palette(); }
+  [[nodiscard]] bool all() const { return all_; }
+
+  void line(std::string text) { add(std::move(text), true); }
+  // Left out where the screen is full.
+  void extra(std::string text) { add(std::move(text), false); }
+  // There is more to tell than what was added.
+  void hide() { hidden_ = true; }
+
+  void print() {
+    size_t rows = 0;
+    for (const Line& one : lines_) rows += one.is_needed ? rows_of(one.text) : 0;
+    size_t left_out = 0;
+    for (const Line& one : lines_) {
+      if (!one.is_needed && (left_out > 0 || rows + rows_of(one.text) > kScreenRows)) {
+        ++left_out;
+        continue;
+      }
+      if (!one.is_needed) rows += rows_of(one.text);
+      terminal_.line(one.text);
+    }
+    if (left_out > 0) {
+      terminal_.line(fmt::format("and {} more; --all prints everything", counted(left_out, "line")));
+    } else if (hidden_) {
+      terminal_.line("--all prints everything");
+    }
+  }
+
+ private:
+  struct Line {
+    std::string text;
+    bool is_needed;
+  };
+  void add(std::string text, bool is_needed) {
+    if (all_) return terminal_.line(text);
+    lines_.push_back({std::move(text), is_needed});
+  }
+
+  Terminal& terminal_;
+  bool all_;
+  bool hidden_ = false;
+  std::vector<Line> lines_;
+};
 
 using Origins = std::vector<const Json*>;
 
@@ -51,27 +114,29 @@ std::string line_of(const Json& origin) {
                      place);
 }
 
-void print_more(Terminal& terminal, uint64_t left_out) {
-  if (left_out > 0) terminal.line(fmt::format("  and {} more (--all)", left_out));
+void add_more(AnswerLines& lines, uint64_t left_out) {
+  if (left_out == 0) return;
+  lines.extra(fmt::format("  and {} more", left_out));
+  lines.hide();
 }
 
-// Prints the first of `count` origins; the report may list fewer.
-void print_origins(Terminal& terminal, const Origins& origins, uint64_t count, std::string_view title, bool all, bool whole_ways) {
+// Adds the first of `count` origins; the report may list fewer.
+void add_origins(AnswerLines& lines, const Origins& origins, uint64_t count, std::string_view title, bool whole_ways) {
   if (count == 0) return;
-  terminal.line(terminal.out_palette().bold(title));
-  const size_t shown = all ? origins.size() : std::min(origins.size(), kShown);
+  lines.line(lines.palette().bold(title));
+  const size_t shown = lines.all() ? origins.size() : std::min(origins.size(), kShown);
   for (size_t i = 0; i < shown; ++i) {
     if (whole_ways) {
-      print_origin(terminal, *origins[i]);
+      print_origin(lines.terminal(), *origins[i]);
     } else {
-      terminal.line(line_of(*origins[i]));
+      lines.extra(line_of(*origins[i]));
     }
   }
-  print_more(terminal, count - shown);
+  add_more(lines, count - shown);
 }
 
-// Prints the origins that were not printed yet, and those that are harmless.
-void print_other_origins(Terminal& terminal, const Json& report, const Json* told, bool all) {
+// Adds the origins that were not told yet, and those that are harmless.
+void add_other_origins(AnswerLines& lines, const Json& report, const Json* told) {
   Origins others;
   Origins harmless;
   for (const Json& origin : report.at("origins")) {
@@ -79,15 +144,18 @@ void print_other_origins(Terminal& terminal, const Json& report, const Json* tol
     (is_harmless(origin) ? harmless : others).push_back(&origin);
   }
   const char* title = report.at("first_nonfinite").is_null() ? "on purpose, as it seems" : "others";
-  print_origins(terminal, others, others.size(), fmt::format("{}: {}", title, others.size()), all, all);
+  add_origins(lines, others, others.size(), fmt::format("{}: {}", title, others.size()), lines.all());
   const uint64_t count = std::max<uint64_t>(count_in(report, "harmless"), harmless.size());
-  print_origins(terminal, harmless, count,
-                fmt::format("harmless: {}, nothing of which reached a value that the program read, a parameter or a result", count), all,
-                false);
+  add_origins(lines, harmless, count,
+              fmt::format("harmless: {}, nothing of which reached a value that the program read, a parameter or a result", count), false);
 }
 
 // The answer for a healthy dump.
 std::string_view healthy_text(const Json& report) {
+  if (saw_nothing(report)) {
+    return count_in(report, "records") == 0 ? "nothing was looked at: the dump has no records"
+                                            : "unknown: of no record does the dump tell whether it holds NaN or Inf";
+  }
   if (count_in(report, "left_out") > 0) return "no NaN and no Inf in the records that were kept";
   if (count_in(report, "not_looked_at") > 0) return "no NaN and no Inf in the records that were looked at";
   if (count_in(report, "harmless") > 0) return "no NaN and no Inf in what the program saw";
@@ -96,62 +164,61 @@ std::string_view healthy_text(const Json& report) {
 }
 
 // What of an answer that clears something was not seen.
-void print_not_captured(Terminal& terminal, const Json& report) {
+void add_not_captured(AnswerLines& lines, const Json& report) {
   const Json& reasons = report.at("not_captured");
-  for (size_t i = 0; i < std::min(reasons.size(), kShown); ++i) {
-    terminal.line(terminal.out_palette().yellow("not captured: " + reason_text(reasons[i])));
-  }
-  print_more(terminal, reasons.size() - std::min(reasons.size(), kShown));
+  const size_t shown = lines.all() ? reasons.size() : std::min(reasons.size(), kShown);
+  for (size_t i = 0; i < shown; ++i) lines.line(lines.palette().yellow("not captured: " + reason_text(reasons[i])));
+  add_more(lines, reasons.size() - shown);
 }
 
-void print_unknown(Terminal& terminal, const Json& report) {
-  if (const uint64_t count = count_in(report, "not_looked_at"); count > 0) terminal.line(not_looked_at_text(count));
+void add_unknown(AnswerLines& lines, const Json& report) {
+  if (const uint64_t count = count_in(report, "not_looked_at"); count > 0) lines.line(not_looked_at_text(count));
   if (const uint64_t count = count_in(report, "left_out"); count > 0)
-    terminal.line(fmt::format("not known: {} that a limit of the capture left out", counted(count, "record")));
+    lines.line(fmt::format("not known: {} that a limit of the capture left out", counted(count, "record")));
   const uint64_t unknown = count_in(report, "unknown");
   if (unknown == 0) return;
-  terminal.line(fmt::format("not known: {} with neither counts of all elements nor all data", counted(unknown, "record")));
+  lines.line(fmt::format("not known: {} with neither counts of all elements nor all data", counted(unknown, "record")));
 }
 
-void print_first(Terminal& terminal, const Json& report, const Json* origin, bool all) {
+void add_first(AnswerLines& lines, const Json& report, const Json* origin) {
   const Json& first = report.at("first_nonfinite");
-  terminal.line(terminal.out_palette().red("first non-finite value: ") + nonfinite_text(first));
+  lines.line(lines.palette().red("first non-finite value: ") + nonfinite_text(first));
   if (first.contains("told_by")) {
-    terminal.line(fmt::format("  told by {}: the record itself is not in the dump", member_text(first, "told_by")));
+    lines.line(fmt::format("  told by {}: the record itself is not in the dump", member_text(first, "told_by")));
   }
-  if (!(first.at("module").is_null() && first.at("forward").is_null())) terminal.line("  " + place_text(first));
-  if (origin != nullptr && !all) {
-    for (const std::string& line : origin_lines(*origin)) terminal.line("  " + line);
+  if (!(first.at("module").is_null() && first.at("forward").is_null())) lines.line("  " + place_text(first));
+  if (origin != nullptr && !lines.all()) {
+    for (const std::string& line : origin_lines(*origin)) lines.line("  " + line);
+    if (origin->at("chain").size() > 1) lines.hide();
   }
-  if (const Json* lead = member(report, "lead"); lead != nullptr) terminal.line("  " + lead_text(*lead, first));
-  if (!all) return;
+  if (const Json* lead = member(report, "lead"); lead != nullptr) lines.line("  " + lead_text(*lead, first));
+  if (!lines.all()) return;
   if (report.contains("first_in_time")) {
-    terminal.line("first in time, but there on purpose or without effect: " + nonfinite_text(report.at("first_in_time")));
+    lines.line("first in time, but there on purpose or without effect: " + nonfinite_text(report.at("first_in_time")));
   }
   if (origin == nullptr) return;
   const char* title = report.at("seen").is_object() ? "the way from there to what the program saw" : "where it begins";
-  terminal.line(terminal.out_palette().bold(title));
-  print_origin(terminal, *origin);
+  lines.line(lines.palette().bold(title));
+  print_origin(lines.terminal(), *origin);
 }
 
-void print_unwritten(Terminal& terminal, const Json& report, const Json* told, bool all) {
-  std::vector<std::string> lines;
+void add_unwritten(AnswerLines& lines, const Json& report, const Json* told) {
+  std::vector<std::string> texts;
   for (const Json& one : report.at("unwritten")) {
     const bool is_told = told != nullptr && member_text(*told, "kind") == "uninitialised memory" &&
                          told->at("chain").back().at("op") == one.at("op") && told->at("chain").back().at("step") == one.at("step");
-    if (!is_told) lines.push_back(unwritten_text(one));
+    if (!is_told) texts.push_back(unwritten_text(one));
   }
-  const size_t shown = all ? lines.size() : std::min(lines.size(), kShown);
-  for (size_t i = 0; i < shown; ++i) terminal.line(terminal.out_palette().red(lines[i]));
-  print_more(terminal, lines.size() - shown);
+  const size_t shown = lines.all() ? texts.size() : std::min(texts.size(), kShown);
+  for (size_t i = 0; i < shown; ++i) lines.line(lines.palette().red(texts[i]));
+  add_more(lines, texts.size() - shown);
 }
 
-void print_failure(Terminal& terminal, const Json& failed) {
+void add_failure(AnswerLines& lines, const Json& failed) {
   const std::string text = printable(failed_op_text(failed));
   if (text.empty()) return;
-  const bool ended = ended_program(failed);
-  terminal.line(ended ? terminal.out_palette().red("failed op: ") + text
-                      : fmt::format("failed op: {}; the program caught it and went on", text));
+  lines.line(ended_program(failed) ? lines.palette().red("failed op: ") + text
+                                   : fmt::format("failed op: {}; the program caught it and went on", text));
 }
 
 std::string absmax_text(const Json& one) {
@@ -173,52 +240,62 @@ std::string headroom_text(const Json& one, const Palette& palette) {
   return text;
 }
 
-void print_headroom(Terminal& terminal, const Json& report, const char* target, bool all) {
+void add_headroom(AnswerLines& lines, const Json& report, const char* target) {
   const Json& list = report.at("headroom").at(target);
   if (list.empty()) return;
-  const Palette& palette = terminal.out_palette();
+  const Palette& palette = lines.palette();
   const std::string title = palette.bold(fmt::format("closest to the limit of {}", target));
-  if (!all) {
+  if (!lines.all()) {
     // Where nothing but Inf is known the type's limit is no matter.
     const auto first = std::ranges::find_if(list, [](const Json& one) { return one.at("absmax").is_number(); });
-    if (first != list.end()) terminal.line(fmt::format("{}: {}", title, headroom_text(*first, palette)));
+    if (first != list.end()) lines.extra(fmt::format("{}: {}", title, headroom_text(*first, palette)));
+    if (list.size() > 1) lines.hide();
     return;
   }
-  terminal.line(title);
-  for (const Json& one : list) terminal.line("  " + headroom_text(one, palette));
+  lines.line(title);
+  for (const Json& one : list) lines.line("  " + headroom_text(one, palette));
 }
 
-void print_list(Terminal& terminal, const Json& list, std::string_view title, bool all) {
+void add_list(AnswerLines& lines, const Json& list, std::string_view title) {
   if (!list.is_array() || list.empty()) return;
-  terminal.line(terminal.out_palette().bold(title));
-  const size_t shown = all ? list.size() : 1;
-  for (size_t i = 0; i < shown; ++i) terminal.line("  " + record_text(list[i]));
-  print_more(terminal, list.size() - shown);
+  lines.extra(lines.palette().bold(title));
+  const size_t shown = lines.all() ? list.size() : 1;
+  for (size_t i = 0; i < shown; ++i) lines.extra("  " + record_text(list[i]));
+  add_more(lines, list.size() - shown);
 }
 
 }  // namespace
 
 void print_find_report(Terminal& terminal, const Json& report, bool all) {
+  AnswerLines lines(terminal, all);
   const Json* origin = origin_of_first(report);
-  print_failure(terminal, report.at("failed_op"));
-  print_unwritten(terminal, report, origin, all);
+  add_failure(lines, report.at("failed_op"));
+  add_unwritten(lines, report, origin);
   if (report.at("first_nonfinite").is_object()) {
-    print_first(terminal, report, origin, all);
+    add_first(lines, report, origin);
   } else {
     const std::string_view text = healthy_text(report);
-    const bool is_sure = count_in(report, "unknown") == 0 && count_in(report, "not_looked_at") == 0 && !is_partial(report);
-    terminal.line(is_sure ? terminal.out_palette().green(text) : std::string(text));
-    print_not_captured(terminal, report);
+    const bool is_sure =
+        count_in(report, "unknown") == 0 && count_in(report, "not_looked_at") == 0 && !is_partial(report) && !saw_nothing(report);
+    lines.line(is_sure ? lines.palette().green(text) : std::string(text));
+    add_not_captured(lines, report);
   }
-  print_unknown(terminal, report);
-  print_other_origins(terminal, report, origin, all);
-  print_headroom(terminal, report, "float16", all);
-  print_headroom(terminal, report, "bfloat16", all);
-  print_list(terminal, report.at("dead_outputs"), "dead outputs: nothing but zeros", all);
+  add_unknown(lines, report);
+  add_other_origins(lines, report, origin);
+  add_headroom(lines, report, "float16");
+  add_headroom(lines, report, "bfloat16");
+  add_list(lines, report.at("dead_outputs"), "dead outputs: nothing but zeros");
   if (const Json& gradients = report.at("gradients"); gradients.is_object()) {
-    print_list(terminal, gradients.value("exploding", Json()), "exploding gradients", all);
-    print_list(terminal, gradients.value("vanishing", Json()), "vanishing gradients", all);
+    add_list(lines, gradients.value("exploding", Json()), "exploding gradients");
+    add_list(lines, gradients.value("vanishing", Json()), "vanishing gradients");
   }
+  lines.print();
+}
+
+std::string finding_line(const Json& report) {
+  if (report.at("first_nonfinite").is_object()) return "first non-finite value: " + nonfinite_text(report.at("first_nonfinite"));
+  if (!report.at("unwritten").empty()) return unwritten_text(report.at("unwritten").front());
+  return "failed op: " + printable(failed_op_text(report.at("failed_op")));
 }
 
 }  // namespace tensortap::cli

@@ -3,6 +3,8 @@
 #ifndef TENSORTAP_CLI_TEXT_FIND_REPORT_TEXT_H_
 #define TENSORTAP_CLI_TEXT_FIND_REPORT_TEXT_H_
 
+#include <string>
+
 #include "base/json_fwd.h"
 #include "cli/text/terminal.h"
 
@@ -10,7 +12,11 @@ namespace tensortap::cli {
 
 // At most one screen, worst news first: each finding once, and how many there are of the rest. With `all` the whole way of each value, and
 // whole lists.
+// What limits the answer, such as records that were not looked at, is never left out.
 void print_find_report(Terminal& terminal, const Json& report, bool all);
+
+// One line of a report that has a finding.
+std::string finding_line(const Json& report);
 
 }  // namespace tensortap::cli
 

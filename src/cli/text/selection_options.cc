@@ -33,6 +33,7 @@ bool is_selection(const RowQuery& query) {
 }
 
 Status in_option_words(const Status& status) {
+  if (status.code() != StatusCode::kInvalidArgument) return status;
   std::string message = concat("--", status.message());
   for (const std::string_view option : {"--op", "--type", "--module", "--step", "--slot"}) {
     const bool is_it = message.starts_with(concat(option, " ")) || message.starts_with(concat(option, ":"));
@@ -41,8 +42,10 @@ Status in_option_words(const Status& status) {
   return {status.code(), message};
 }
 
-void warn_of_unmatched(const Terminal& terminal, std::span<const DumpIndex* const> dumps, const RowQuery& query) {
-  for (const std::string& sentence : unmatched_names(dumps, query)) terminal.warn(printable(sentence));
+bool warn_of_unmatched(const Terminal& terminal, std::span<const DumpIndex* const> dumps, const RowQuery& query) {
+  const std::vector<std::string> sentences = unmatched_names(dumps, query);
+  for (const std::string& sentence : sentences) terminal.warn(printable(sentence));
+  return !sentences.empty();
 }
 
 }  // namespace tensortap::cli

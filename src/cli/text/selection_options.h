@@ -32,8 +32,8 @@ bool is_selection(const RowQuery& query);
 // An error of a query in the words of the command line: the names of its members, as options in the plural.
 Status in_option_words(const Status& status);
 
-// Warns of names in the query that no op of these dumps has.
-void warn_of_unmatched(const Terminal& terminal, std::span<const DumpIndex* const> dumps, const RowQuery& query);
+// Warns of what unmatched_names() says; false for nothing.
+bool warn_of_unmatched(const Terminal& terminal, std::span<const DumpIndex* const> dumps, const RowQuery& query);
 
 }  // namespace tensortap::cli
 

@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "base/counted.h"
+#include "base/coverage_reasons.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/text/failure_text.h"
 #include "cli/text/member_text.h"
 #include "cli/text/origin_text.h"
+#include "find/find_report.h"
 #include "query/failed_op.h"
 #include "trace/completeness.h"
 
@@ -31,11 +33,23 @@ std::string unknown_text(const std::vector<std::string>& processes) {
                      processes.size() > 1 ? fmt::format(" and {} more", processes.size() - 1) : "", processes.size() > 1 ? "their" : "its");
 }
 
-std::string ops_text(const Json& ops) {
+// "; 40 records of 12 ops were lost": ops count as captured as soon as they have a record.
+std::string lost_of_ops_text(const Json& ops, uint64_t lost) {
+  if (lost == 0) return {};
+  uint64_t of_ops = 0;
+  const Json* reasons = member(ops, "partly");
+  for (const Json& one : reasons != nullptr && reasons->is_array() ? *reasons : Json::array()) {
+    if (member_text(one, "reason") == kReasonRecordLost) of_ops = count_in(one, "count");
+  }
+  return fmt::format("; {}{} lost", counted(lost, "record"), of_ops == 0 ? "" : fmt::format(" of {}", counted(of_ops, "op")));
+}
+
+std::string ops_text(const Json& ops, uint64_t lost) {
   const std::string unknown = unknown_text(strings_in(ops, "unknown"));
   if (count_in(ops, "expected") == 0 && !unknown.empty()) return unknown;
   std::string text = fmt::format("{} of {} captured", count_in(ops, "captured"), count_in(ops, "expected"));
   if (const uint64_t in_part = count_in(ops, "in_part"); in_part > 0) text += fmt::format(", {} of them in part", in_part);
+  text += lost_of_ops_text(ops, lost);
   if (!unknown.empty()) text += "; " + unknown;
   const Json* reasons = member(ops, "not_captured");
   if (reasons == nullptr || !reasons->is_array()) return text;
@@ -167,6 +181,8 @@ void add_checks(const Json& report, const Palette& palette, Lines& lines) {
   } else if (const uint64_t harmless = count_in(report, "harmless"); harmless > 0) {
     lines.add(News::kFact, "non-finite",
               fmt::format("none in what the program saw; {} made some that did no harm", counted(harmless, "op")));
+  } else if (report.contains("first_nonfinite") && saw_nothing(report)) {
+    lines.add(News::kMissing, "non-finite", palette.red("unknown: no tensor was looked at"));
   } else if (report.contains("first_nonfinite") && member(report, "dump") != nullptr) {
     const uint64_t in_part = count_in(report, "not_counted");
     const bool is_whole = in_part == 0 && count_in(report, "not_looked_at") == 0;
@@ -231,8 +247,9 @@ std::string summary_text(const Json& report, const Palette& palette) {
   }
   if (const Json* ops = member(report, "ops")) {
     const bool whole = count_in(*ops, "captured") >= count_in(*ops, "expected") && count_in(*ops, "in_part") == 0;
-    const bool all = whole && strings_in(*ops, "unknown").empty();
-    lines.add(all ? News::kFact : News::kMissing, "ops", ops_text(*ops));
+    const uint64_t lost = count_in(report, "lost");
+    const bool all = whole && lost == 0 && strings_in(*ops, "unknown").empty();
+    lines.add(all ? News::kFact : News::kMissing, "ops", ops_text(*ops, lost));
   }
   if (const Json* governor = member(report, "governor"); governor != nullptr && governor->is_object())
     lines.add(News::kFact, "budget", budget_text(*governor));

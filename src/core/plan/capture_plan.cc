@@ -94,6 +94,7 @@ struct CapturePlan::Compiled {
   std::unordered_set<std::string> single_names;  // of ops that are called by themselves
   std::unordered_set<std::string> seen_names;
   std::unordered_set<std::string> seen_types;
+  std::unordered_set<std::string> seen_modules;
   std::vector<std::string> seen_scoped_names;
   std::vector<std::string> seen_ids;
 
@@ -258,6 +259,7 @@ Status CapturePlan::Compiled::judge_unmatched(std::span<const OpInfo> ops) {
   KnownWords known{all_names(ops), all_types(ops), {}, seen_ids, environment.models, true, nullptr};
   ScopedNames scoped;
   for (const OpInfo& op : ops) known.scoped_names.push_back(scoped.add(op));
+  known.modules = all_modules(ops);
   std::vector<std::string> texts;
   for (const PlanLists& list : lists) {
     for (std::string& text : unmatched_of(list.set, list.hits, known, true)) {
@@ -311,6 +313,7 @@ OpDecision CapturePlan::decide(const OpInfo& op) {
     if (op.single) compiled.single_names.insert(op.name);
     for (std::string& name : all_names(one)) compiled.seen_names.insert(std::move(name));
     for (std::string& type : all_types(one)) compiled.seen_types.insert(std::move(type));
+    for (std::string& module : all_modules(one)) compiled.seen_modules.insert(std::move(module));
   }
   return compiled.decide(op, std::numeric_limits<size_t>::max()).decision;
 }
@@ -344,8 +347,8 @@ std::vector<std::string> CapturePlan::unmatched() const {
                    compiled.environment.models,
                    false,
                    &compiled.single_names};
-  std::ranges::sort(known.names);
-  std::ranges::sort(known.types);
+  known.modules.assign(compiled.seen_modules.begin(), compiled.seen_modules.end());
+  for (std::vector<std::string>* words : {&known.names, &known.types, &known.modules}) std::ranges::sort(*words);
   const PlanLists lists[] = {
       {compiled.include, compiled.include_hits}, {compiled.exclude, compiled.exclude_hits}, {compiled.watchers, compiled.watcher_hits}};
   std::vector<std::string> texts;

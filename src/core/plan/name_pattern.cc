@@ -55,4 +55,13 @@ std::string literal_pattern(std::string_view name) {
   return pattern;
 }
 
+std::string module_pattern(std::string_view globs) {
+  std::string pattern;
+  for (const std::string_view glob : split(globs, ',')) {
+    if (!pattern.empty()) pattern += '|';
+    for (const char c : trim(glob)) pattern += c == '*' ? ".*" : c == '?' ? "." : re2::RE2::QuoteMeta(std::string_view(&c, 1));
+  }
+  return concat("(?s:(?:[^./]+\\.)?(?:", pattern, ")(?:[./].*)?)");
+}
+
 }  // namespace tensortap

@@ -25,12 +25,32 @@ Status split_list(std::string_view option, const std::vector<std::string>& texts
   return {};
 }
 
+// --modules, and --types among their ops.
+Status read_modules(const CaptureOptions& options, const std::vector<std::string>& types, CaptureSpec& spec) {
+  if (!options.ops.empty()) {
+    return wrong("--modules",
+                 "exclude --ops: in a PyTorch program the names of ops begin with their module, as in --ops \"layers.3/softmax\"");
+  }
+  std::vector<std::string> modules;
+  TENSORTAP_RETURN_IF_ERROR(split_list("--modules", options.modules, modules));
+  for (const std::string& module : modules) {
+    OpSelector selector;
+    selector.kind = OpSelector::Kind::kModule;
+    selector.text = module;
+    selector.of_types = types;
+    selector.origin = "--modules";
+    spec.include.push_back(std::move(selector));
+  }
+  return {};
+}
+
 // --ops and --types each narrow the selection, as steps and slots do.
 Status read_ops(const CaptureOptions& options, CaptureSpec& spec) {
-  if (options.ops.empty() && options.types.empty()) return {};
+  if (options.ops.empty() && options.types.empty() && options.modules.empty()) return {};
   std::vector<std::string> types;
   TENSORTAP_RETURN_IF_ERROR(split_list("--types", options.types, types));
   spec.include.clear();
+  if (!options.modules.empty()) return read_modules(options, types, spec);
   for (const std::string& text : options.ops) {
     if (text.empty()) return wrong("--ops", "the regular expression is empty; leave the option out for every op");
     OpSelector selector;

@@ -17,6 +17,7 @@ struct CaptureOptions {
   std::optional<CaptureSpec> config;  // the file of --config, read by its dialect; the options win over it
   std::vector<std::string> ops;       // --ops REGEX, may be repeated: any of them
   std::vector<std::string> types;     // --types A,B; with --ops only ops of these types among those
+  std::vector<std::string> modules;   // --modules A,B; with --types only ops of these types among those; not with --ops
   std::optional<std::string> steps;
   std::optional<std::string> step_at;  // --step-at REGEX
   std::optional<std::string> slots;

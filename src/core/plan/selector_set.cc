@@ -82,6 +82,13 @@ std::vector<std::string> all_types(std::span<const OpInfo> ops) {
   return without_repeats(types);
 }
 
+std::vector<std::string> all_modules(std::span<const OpInfo> ops) {
+  std::set<std::string> modules;
+  for (const OpInfo& op : ops) modules.insert(op.module);
+  modules.erase("");
+  return without_repeats(modules);
+}
+
 Result<SelectorSet> SelectorSet::compile(const std::vector<OpSelector>& selectors, std::span<const std::string> models) {
   SelectorSet set;
   set.selectors_ = selectors;
@@ -97,8 +104,9 @@ Result<SelectorSet> SelectorSet::compile(const std::vector<OpSelector>& selector
     } else {
       set.others_.push_back(i);
     }
-    if (selector.kind != Kind::kNameRegex && selector.kind != Kind::kNameFullRegex) continue;
-    Result<NamePattern> pattern = NamePattern::compile(selector.text);
+    const bool of_module = selector.kind == Kind::kModule;
+    if (!of_module && selector.kind != Kind::kNameRegex && selector.kind != Kind::kNameFullRegex) continue;
+    Result<NamePattern> pattern = NamePattern::compile(of_module ? module_pattern(selector.text) : selector.text);
     if (!pattern.ok()) {
       return invalid_argument(concat(selector.origin, selector.origin.empty() ? "" : ": ", "the regular expression ", quote(selector.text),
                                      " is ", pattern.status().message()));
@@ -189,7 +197,7 @@ bool SelectorSet::picks(size_t index, const SelectedOp& selected, SelectorHit& h
     case Kind::kOrderRange:
       return ranges_[index].first <= selected.position && selected.position <= ranges_[index].last;
     case Kind::kModule:
-      return !selector.text.empty() && begins_at_border(op.module, selector.text);
+      return !selector.text.empty() && (begins_at_border(op.module, selector.text) || expressions_[index]->matches(op.module));
     case Kind::kSource:
       return is_source(op.source_location, selector.text);
     case Kind::kId:

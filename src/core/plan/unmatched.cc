@@ -18,6 +18,7 @@ bool asks_types(const OpSelector& selector) {
 }
 
 const std::vector<std::string>& words_like(const OpSelector& selector, const KnownWords& known) {
+  if (selector.kind == Kind::kModule) return known.modules;
   if (asks_types(selector)) return known.types;
   return is_scoped_name(selector) && !known.scoped_names.empty() ? known.scoped_names : known.names;
 }

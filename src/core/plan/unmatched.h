@@ -23,7 +23,8 @@ struct KnownWords {
   bool whole_graph = false;
   const std::unordered_set<std::string>* single_names = nullptr;
   std::set<std::string> other_models = {};  // said already
-  size_t hints_left = 100;                  // nearest names are looked for this often: lists may have 100,000 entries
+  std::vector<std::string> modules = {};
+  size_t hints_left = 100;  // nearest names are looked for this often: lists may have 100,000 entries
 };
 
 // Whether the selector asks for an op by its scope and number, as in "Default/fc1/addmm-op3".

@@ -97,10 +97,13 @@ function NotCaptured({ dump }: { dump: DumpInfo }) {
   if (!ops) return null;
   const missing = ops.not_captured ?? [];
   const unwanted = ops.not_wanted ?? 0;
+  const lost = dump.losses.reduce((sum, loss) => sum + loss.count, 0);
   return (
     <section class="card overview-card" aria-label="What was not captured">
       <h2>What was not captured</h2>
-      {missing.length === 0 && unwanted === 0 ? (
+      {ops.registered === 0 ? (
+        <p>No op was registered.</p>
+      ) : missing.length === 0 && unwanted === 0 && lost === 0 ? (
         <p>Nothing: all {counted(ops.registered, 'op')} were captured.</p>
       ) : (
         <ol class="overview-list">
@@ -110,6 +113,12 @@ function NotCaptured({ dump }: { dump: DumpInfo }) {
               <span>{counted(unwanted, 'op')}</span>
             </li>
           )}
+          {dump.losses.map((loss) => (
+            <li key={loss.reason}>
+              <span>{loss.reason}</span>
+              <span>{counted(loss.count, 'record')}</span>
+            </li>
+          ))}
           {missing.map((one) => (
             <li key={one.reason}>
               <span>{one.reason}</span>
