@@ -83,6 +83,49 @@ def loader(fault: bool) -> None:
         step_on(model, optimizer, 4, 100 * step + dist.get_rank())
 
 
+def head(fault: bool) -> None:
+    """Train data parallel; the last rank loads other weights into a layer, from the first step on."""
+    model = nn.parallel.DistributedDataParallel(Net())
+    if fault and dist.get_rank() == dist.get_world_size() - 1:
+        torch.manual_seed(99)
+        model.module.head.reset_parameters()
+    optimizer = torch.optim.AdamW(model.parameters(), 0.01)
+    for step in range(STEPS):
+        step_on(model, optimizer, 4, 100 * step + dist.get_rank())
+
+
+def scale(fault: bool) -> None:
+    """Train data parallel; the last rank reads its data unscaled from step 4 on."""
+    model = nn.parallel.DistributedDataParallel(Net())
+    optimizer = torch.optim.SGD(model.parameters(), 0.001)
+    last = dist.get_rank() == dist.get_world_size() - 1
+    for step in range(12):
+        generator = torch.Generator().manual_seed(100 * step + dist.get_rank())
+        x, y = torch.randn(4, 8, generator=generator), torch.randint(0, 4, (4,), generator=generator)
+        if fault and last and step >= 4:
+            x = x * 255
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+
+
+def noise(fault: bool) -> None:
+    """Train data parallel by hand; the last rank adds noise of its own to a gradient that was reduced before step 3."""
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), 0.05)
+    last = dist.get_rank() == dist.get_world_size() - 1
+    for step in range(STEPS):
+        generator = torch.Generator().manual_seed(100 * step + dist.get_rank())
+        x, y = torch.randn(4, 8, generator=generator), torch.randint(0, 4, (4,), generator=generator)
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        for one in model.parameters():
+            dist.all_reduce(one.grad)
+        if fault and last and step == 3:
+            model.head.weight.grad.mul_(1.001)
+        optimizer.step()
+
+
 def precision(fault: bool) -> None:
     """Add up gradients; the model of rank 2 computes in bfloat16, from weights that are cast in one line."""
     model = Net()
@@ -193,6 +236,9 @@ JOBS: dict[str, Callable[[bool], None]] = {
     "tensor": tensor,
     "pipeline": pipeline,
     "loader": loader,
+    "head": head,
+    "scale": scale,
+    "noise": noise,
     "precision": precision,
     "shards": shards,
     "uneven": uneven,

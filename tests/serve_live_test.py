@@ -66,6 +66,23 @@ def wait_for_capture(dump: Path, environment: dict[str, str]) -> None:
         time.sleep(0.05)
 
 
+def one_step_and_back(server: Server) -> None:
+    """Ask for one step with its tensors: the answer says when the plan before returns; nonsense is one reason."""
+    reply = change(server, {"config": {"payload": "full"}, "steps": "now", "then": "back"})
+    assert (reply["accepted"], reply["reason"]) == (True, None)
+    assert reply["back_at"] == reply["from_step"] + 1
+    for wrong, said in (
+        ({"steps": "now", "then": "forward"}, 'then must be "back"'),
+        ({"steps": "now", "then": 1}, "then must be"),
+        ({"config": {"payload": "full"}, "then": "back"}, "then: needs steps"),
+        ({"steps": "now..+-3", "then": "back"}, "now..+-3"),
+        ({"steps": "now..+99999999999999999999", "then": "back"}, "99999999999999999999"),
+    ):
+        reply = change(server, wrong)
+        assert (reply["accepted"], reply["from_step"], reply["back_at"]) == (False, None, None), (wrong, reply)
+        assert said in reply["reason"] and "\n" not in reply["reason"], (wrong, reply)
+
+
 def watch_and_tell(dump: Path, program: subprocess.Popen[bytes], environment: dict[str, str]) -> None:
     with serving(dump, "--no-open", environment=environment) as server:
         assert server.json("/api/dump")["dumps"][0]["live"] is True
@@ -83,6 +100,7 @@ def watch_and_tell(dump: Path, program: subprocess.Popen[bytes], environment: di
         refused = change(server, {"config": {"where": "nann > 0"}})
         assert refused["accepted"] is False and "nann" in refused["reason"]
         assert server.ask("/api/live/set", "POST", marks(server), "[]")[0] == 400
+        one_step_and_back(server)
         paused = change(server, {"on": False})
         assert paused["accepted"] is True and isinstance(paused["from_step"], int)
         while data.get("state") != "off":

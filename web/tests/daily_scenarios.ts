@@ -157,7 +157,7 @@ const takeOut: Scenario = {
     );
     const lines = (await clipboard()).split('\n');
     equal([lines.length, lines[0].split('\t').length], [2, lines[1].split('\t').length], 'lines and cells of the row');
-    const [download] = await Promise.all([page.waitForEvent('download'), page.click('button:text("as CSV")')]);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('button:text-is("Save as CSV")')]);
     const saved = readFileSync(await download.path(), 'utf8')
       .trimEnd()
       .split('\r\n');

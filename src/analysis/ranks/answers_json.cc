@@ -308,11 +308,13 @@ Json ReplicaCheck::report(size_t limit) const {
     json["role"] = std::string(role_name(one.role));
     json["ranks"] = ranks_at(job, one.ranks);
     json["others"] = ranks_at(job, one.others);
+    json["undecided"] = one.undecided;
     unequal.push_back(std::move(json));
   }
   Json ranks = Json::array();
   for (const auto& [rank, tensors] : tensors_) ranks.push_back({{"rank", rank}, {"tensors", tensors}});
-  const auto never = static_cast<uint64_t>(std::ranges::count_if(series_, [](const auto& one) { return one.second.never; }));
+  const auto never =
+      static_cast<uint64_t>(std::ranges::count_if(series_, [](const auto& one) { return one.second.never && !one.second.said; }));
   return {{"groups", groups},     {"given", given_},    {"compared", series_.size()},
           {"never_equal", never}, {"unequal", unequal}, {"unequal_tensors", unequal_.size()},
           {"ranks", ranks}};

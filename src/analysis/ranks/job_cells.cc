@@ -57,6 +57,9 @@ bool reduces_over_ranks(const OpInfo& op) {
   return is_all_reduce(op.type) && !attribute_is_set(op, "async_op") && !op.type.starts_with("_c10d_functional.");
 }
 
+// Whether the op surely showed the sum: calls of torch that say nothing of async_op may have gone on.
+bool shows_sum(const OpInfo& op) { return reduces_over_ranks(op) && (!op.type.starts_with("c10d") || has_attribute(op, "async_op")); }
+
 // The role of each record of a dump.
 class RolesOfDump {
  public:
@@ -73,6 +76,7 @@ class RolesOfDump {
     }
     for (const OpInfo& op : open.dump.ops()) {
       reduces_.push_back(reduces_over_ranks(op));
+      sums_.push_back(shows_sum(op));
       shards_.push_back(reads_shards(op));
     }
   }
@@ -90,6 +94,7 @@ class RolesOfDump {
     return !is_input(row) || role != CellRole::kOther || !has_outputs_;
   }
 
+  [[nodiscard]] bool is_sum(const RecordRow& row) const { return !is_input(row) && row.op < sums_.size() && sums_[row.op]; }
   [[nodiscard]] bool is_shard(const RecordRow& row) const { return row.op < shards_.size() && shards_[row.op]; }
   [[nodiscard]] bool has_outputs() const { return has_outputs_; }
 
@@ -97,6 +102,7 @@ class RolesOfDump {
   const OpenRankDump& open_;
   std::unordered_set<uint64_t> weights_;  // blocks of memory that weights are in
   std::vector<bool> reduces_;
+  std::vector<bool> sums_;
   std::vector<bool> shards_;
   bool has_outputs_ = false;
 };
@@ -149,6 +155,8 @@ void JobCells::add(const OpenRankDump& open, uint32_t first, uint32_t last) {
                       row.numel == 1,
                       roles.is_shard(row),
                       is_input(row) && roles.has_outputs(),
+                      is_phase(row, Phase::kForward) || is_phase(row, Phase::kInference),
+                      roles.is_sum(row),
                       !is_unwritten});
   }
 }

@@ -41,11 +41,13 @@ struct RankCell {
   uint64_t content = 0;  // equal for equal digests, or else for equal extremes and counts; 0 = not known
   CellRole role = CellRole::kOther;
   bool has_digest = false;
-  bool varies = false;     // has elements that differ, or one only
-  bool is_single = false;  // one element
-  bool is_shard = false;   // its op works on shards, as its source says
-  bool is_read = false;    // an input, which comes in addition to the output that made it
-  bool is_written = true;  // otherwise a view of memory that nothing wrote to yet: its op ran, but its content means nothing
+  bool varies = false;      // has elements that differ, or one only
+  bool is_single = false;   // one element
+  bool is_shard = false;    // its op works on shards, as its source says
+  bool is_read = false;     // an input, which comes in addition to the output that made it
+  bool is_forward = false;  // of a forward pass, or of inference
+  bool is_sum = false;      // what an all-reduce left, which had ended
+  bool is_written = true;   // otherwise a view of memory that nothing wrote to yet: its op ran, but its content means nothing
 };
 
 struct CellSlot {

@@ -217,6 +217,7 @@ void RankJob::add_manifest(RankOfJob& rank, const std::string& text) {
   if (groups == nullptr || !groups->is_array()) return;
   for (const Json& group : *groups) {
     std::vector<int64_t> members = group_of(group);
+    has_groups_of_one_ = has_groups_of_one_ || members.size() == 1;
     if (members.size() > 1 && std::ranges::find(groups_, members) == groups_.end()) groups_.push_back(std::move(members));
   }
 }

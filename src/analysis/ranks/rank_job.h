@@ -103,6 +103,8 @@ class RankJob {
   [[nodiscard]] std::vector<std::vector<bool>> ranks_of_ops() const;
   // The process groups of two ranks or more that manifests name, each once.
   [[nodiscard]] const std::vector<std::vector<int64_t>>& process_groups() const { return groups_; }
+  // Whether a manifest names a process group of one rank, whose collectives change nothing.
+  [[nodiscard]] bool has_groups_of_one() const { return has_groups_of_one_; }
   [[nodiscard]] std::optional<uint32_t> place_of_rank(int64_t rank) const;
 
   // Opens one dump after the other and closes it again. Skips a dump that can no longer be opened and notes it for its rank.
@@ -149,6 +151,7 @@ class RankJob {
   std::vector<UnreadDump> unread_;
   std::vector<NamedCompleteness> states_;
   std::vector<std::vector<int64_t>> groups_;
+  bool has_groups_of_one_ = false;
   uint64_t world_size_ = 0;
 };
 

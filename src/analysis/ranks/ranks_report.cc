@@ -18,6 +18,7 @@
 #include "ranks/job_cells.h"
 #include "ranks/job_paths.h"
 #include "ranks/job_trends.h"
+#include "ranks/pair_ranges.h"
 #include "ranks/rank_durations.h"
 #include "ranks/rank_job.h"
 #include "ranks/rank_map.h"
@@ -165,6 +166,7 @@ class JobQuestions {
     }
     if (has_ended_) return not_found("the report was ended");
     paths_.finish();
+    replicas_.finish();
     return report();
   }
 
@@ -180,6 +182,7 @@ class JobQuestions {
       const std::vector<double> distances = distances_from_median(cells);
       apart_.add(cells, distances);
       map_.add(cells, distances);
+      pair_.add(cells);
     }
     replicas_.add(cells);
   }
@@ -199,6 +202,7 @@ class JobQuestions {
                      {"first", steps.empty() ? Json(nullptr) : Json(steps.front())},
                      {"last", steps.empty() ? Json(nullptr) : Json(steps.back())}};
     json["apart"] = apart_.report();
+    json["apart"]["pair"] = pair_.report();
     json["replicas"] = replicas_.report(request_.limit);
     json["shapes"] = paths_.shapes_report(request_.limit);
     add_names(json);
@@ -242,7 +246,7 @@ class JobQuestions {
     add(ends_as(job_, {HowItEnded::kCrashed, HowItEnded::kDied}), "died");
     add(ends_as(job_, {HowItEnded::kFailed}), "failed");
     add(!json["nonfinite"]["first"].is_null(), "nonfinite");
-    add(!json["apart"]["ranks"].empty(), "apart");
+    add(!json["apart"]["ranks"].empty() || pair_.is_apart(), "apart");
     add(!json["replicas"]["unequal"].empty(), "replicas");
     add(trends_.finds_any(), "trends");
     add(paths_.lacks_any(), "missing");
@@ -258,6 +262,7 @@ class JobQuestions {
   JobCells cells_;
   FirstOfRanks nonfinite_{job_};
   ApartRanks apart_{job_};
+  PairRanges pair_{job_};
   RankMap map_{job_};
   ReplicaCheck replicas_;
   GradientNorms gradients_{job_};

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <string>
+#include <tuple>
 #include <utility>
 
 namespace tensortap {
@@ -89,6 +92,12 @@ void ReplicaCheck::take(uint32_t group, std::span<const RankCell> cells) {
   if (members.size() < 2) return;
   const CellKey& key = cells.front().key;
   Series& series = series_[{key.job_op, cells.front().calls, key.call, key.slot, group}];
+  follow(group, series, members);
+  const auto present = std::ranges::count_if(positions_[group], [](uint32_t position) { return position != kNowhere; });
+  if (!given_ && present == 2) look_at_pair(series, members);
+}
+
+void ReplicaCheck::follow(uint32_t group, Series& series, const Members& members) {
   if (series.never) return;
   if (series.classes.empty()) series.classes.assign(groups_[group].ranks.size(), given_ ? 0 : kNew);
   if (!given_) begin(group, series, members);
@@ -121,6 +130,10 @@ void ReplicaCheck::begin(uint32_t group, Series& series, const Members& members)
   }
   if (!first) return;
   series.never = contents.front().size() == 1;
+  if (series.never && members.size() == 2 && members.front()->is_sum && !cells_.job().has_groups_of_one()) {
+    series.said = true;
+    return differ(group, series, contents);
+  }
   if (!shards && contents.size() > 1 && contents.front().size() * 2 > members.size()) differ(group, series, contents);
 }
 
@@ -128,6 +141,10 @@ void ReplicaCheck::differ(uint32_t group, Series& series, const std::vector<Memb
   if (contents.size() < 2) return;
   Unequal& unequal = unequal_.emplace_back(Unequal{contents.front().front()->key, contents.front().front()->role, {}, {}});
   unequal.others = places_of(contents.front());
+  unequal.undecided = contents[1].size() == contents.front().size();
+  if (unequal.undecided) {
+    for (const uint32_t place : unequal.others) tensors_[cells_.job().ranks()[place].rank] += 1;
+  }
   for (size_t i = 1; i < contents.size(); ++i) {
     for (const RankCell* member : contents[i]) {
       class_of(group, series, *member) = kLeft;
@@ -136,6 +153,47 @@ void ReplicaCheck::differ(uint32_t group, Series& series, const std::vector<Memb
     }
   }
   std::ranges::sort(unequal.ranks);
+}
+
+// Signs of few elements, as some optimizers add them, may be equal by chance.
+bool ReplicaCheck::has_many_elements(uint32_t shape) const {
+  constexpr uint64_t kMany = 16;
+  const std::string& dims = cells_.shape(shape).dims;
+  uint64_t elements = 1;
+  for (size_t at = 0; at < dims.size() && elements < kMany;) {
+    size_t end = std::min(dims.find('x', at), dims.size());
+    elements *= static_cast<uint64_t>(std::atoll(dims.substr(at, end - at).c_str()));
+    at = end + 1;
+  }
+  return elements >= kMany;
+}
+
+void ReplicaCheck::look_at_pair(Series& series, const Members& members) {
+  const RankCell& one = *members.front();
+  const auto execution_of = [](const CellKey& key) { return std::tuple(key.step, key.job_op, key.call); };
+  if (execution_of(execution_.key) != execution_of(one.key)) settle_execution();
+  execution_.key = one.key;
+  const bool same = holds_the_same(one, *members.back());
+  if (one.role == CellRole::kWeight && !same && series.never && !series.said && one.shape == members.back()->shape) {
+    execution_.unequal.push_back({&series, one.key, one.shape, places_of(members)});
+  }
+  if (one.role == CellRole::kGradient && same && one.varies && !one.is_shard && has_many_elements(one.shape)) {
+    execution_.gradients.emplace_back(cells_.slot(one.key.slot).element, one.shape);
+  }
+}
+
+void ReplicaCheck::settle_execution() {
+  for (const Execution::Weight& weight : execution_.unequal) {
+    const auto is_of = [&](const auto& gradient) {
+      return gradient.first == cells_.slot(weight.key.slot).element &&
+             cells_.shape(gradient.second).dims == cells_.shape(weight.shape).dims;
+    };
+    if (std::ranges::none_of(execution_.gradients, is_of)) continue;
+    weight.series->said = true;
+    unequal_.push_back({weight.key, CellRole::kWeight, {weight.places.back()}, {weight.places.front()}, true});
+    for (const uint32_t place : weight.places) tensors_[cells_.job().ranks()[place].rank] += 1;
+  }
+  execution_ = {};
 }
 
 }  // namespace tensortap

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <span>
@@ -33,7 +34,30 @@ class TensorElements : public Elements {
     }
   }
 
+  [[nodiscard]] ExactType exact_type() const override {
+    const DTypeInfo& info = dtype_info(data_.view.desc.dtype);
+    if (has_no_name(info)) return {"<f4", sizeof(float)};
+    return {info.numpy_descr, size_t{info.bits} / 8};
+  }
+
+  void read_exactly(uint64_t begin, uint64_t count, char* bytes) const override {
+    const DType dtype = data_.view.desc.dtype;
+    const size_t size = exact_type().bytes;
+    if (!has_no_name(dtype_info(dtype))) {
+      std::memcpy(bytes, static_cast<const char*>(data_.view.data) + begin * size, count * size);
+      return;
+    }
+    std::array<float, kPiece> numbers;
+    for (uint64_t done = 0; done < count; done += kPiece) {
+      const uint64_t piece = std::min(kPiece, count - done);
+      to_float32(dtype, data_.view.data, begin + done, piece, numbers.data());
+      std::memcpy(bytes + done * size, numbers.data(), piece * size);
+    }
+  }
+
  private:
+  static bool has_no_name(const DTypeInfo& info) { return info.is_raw_in_numpy || info.bits < 8; }
+
   RecordData data_;
 };
 
@@ -100,6 +124,15 @@ struct Census {
 }  // namespace
 
 Elements::Elements(std::vector<int64_t> shape) : shape_(std::move(shape)), count_(element_count(shape_).value_or(0)) {}
+
+void Elements::read_exactly(uint64_t begin, uint64_t count, char* bytes) const {
+  std::array<double, kPiece> numbers;
+  for (uint64_t done = 0; done < count; done += kPiece) {
+    const uint64_t piece = std::min(kPiece, count - done);
+    read(begin + done, piece, numbers.data());
+    std::memcpy(bytes + done * sizeof(double), numbers.data(), piece * sizeof(double));
+  }
+}
 
 Result<std::unique_ptr<Elements>> tensor_elements(RecordData data) {
   const TensorDesc& desc = data.view.desc;

@@ -29,6 +29,15 @@ class Elements {
   // `begin` + `count` is at most count().
   virtual void read(uint64_t begin, uint64_t count, double* numbers) const = 0;
 
+  // The type in which no digit is lost: that of the tensor, or float32 of types that NumPy has no name for; float64 of computed numbers.
+  struct ExactType {
+    std::string_view descr = "<f8";  // NumPy's name
+    size_t bytes = sizeof(double);   // of an element
+  };
+  [[nodiscard]] virtual ExactType exact_type() const { return {}; }
+  // The same elements in this type, into `count` * exact_type().bytes bytes.
+  virtual void read_exactly(uint64_t begin, uint64_t count, char* bytes) const;
+
  private:
   std::vector<int64_t> shape_;
   uint64_t count_ = 0;

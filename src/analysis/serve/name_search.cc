@@ -22,6 +22,18 @@ int rank_of(std::string_view name, size_t at, size_t size) {
   return begins_word ? 3 : 4;
 }
 
+// "layer_norm" of "LayerNorm": frameworks write the names of modules in the one way, and those of operators in the other.
+std::string with_underscores(std::string_view text) {
+  std::string words;
+  for (const char c : text) {
+    const bool is_capital = std::isupper(static_cast<unsigned char>(c)) != 0;
+    const bool begins = is_capital && !words.empty() && std::islower(static_cast<unsigned char>(words.back())) != 0;
+    if (begins) words += '_';
+    words += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return words;
+}
+
 }  // namespace
 
 constexpr std::string_view kKindNames[] = {"op", "module", "type", "source", "original"};
@@ -90,6 +102,7 @@ NameSearch::Hits NameSearch::find(std::string_view text, size_t limit, std::opti
     }
     at = letters_.find(wanted, end);
   }
+  if (const std::string words = with_underscores(text); found.empty() && words != wanted) return find(words, limit, kind);
   hits.total = found.size();
   const auto before = [this](const Found& a, const Found& b) {
     return std::tuple(a.rank, names_[a.name].size, a.name) < std::tuple(b.rank, names_[b.name].size, b.name);

@@ -178,6 +178,13 @@ Result<Answer> pair_slice_answer(const AskedDump& asked, const std::string& numb
   return slice_answer(*elements, asked.request);
 }
 
+Result<Answer> pair_exact_answer(const AskedDump& asked, const std::string& number) {
+  TENSORTAP_RETURN_IF_ERROR(asked.request.check_names({"of", "at", "rows", "cols"}));
+  TENSORTAP_ASSIGN_OR_RETURN(const NumberedPair pair, pair_numbered(asked, number));
+  TENSORTAP_ASSIGN_OR_RETURN(const std::unique_ptr<Elements> elements, elements_of(asked, pair));
+  return exact_answer(*elements, asked.request);
+}
+
 Result<Answer> pair_find_answer(const AskedDump& asked, const std::string& number) {
   TENSORTAP_RETURN_IF_ERROR(asked.request.check_names({"of", "what", "after"}));
   TENSORTAP_ASSIGN_OR_RETURN(const NumberedPair pair, pair_numbered(asked, number));

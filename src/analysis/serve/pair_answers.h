@@ -1,4 +1,4 @@
-// /api/compare, /api/pairs, /api/pair/N with its /slice and /find, /api/unpaired; and what the comparison adds to other answers.
+// /api/compare, /api/pairs, /api/pair/N with its /slice, /exact, /find and /places, /api/unpaired; and what the comparison adds to other answers.
 
 #ifndef TENSORTAP_SERVE_PAIR_ANSWERS_H_
 #define TENSORTAP_SERVE_PAIR_ANSWERS_H_
@@ -22,6 +22,7 @@ Result<Answer> unpaired_answer(const AskedDump& asked);
 // `number` is that of a pair.
 Result<Answer> pair_answer(const AskedDump& asked, const std::string& number);
 Result<Answer> pair_slice_answer(const AskedDump& asked, const std::string& number);
+Result<Answer> pair_exact_answer(const AskedDump& asked, const std::string& number);
 Result<Answer> pair_find_answer(const AskedDump& asked, const std::string& number);
 Result<Answer> pair_places_answer(const AskedDump& asked, const std::string& number);
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -118,6 +119,40 @@ TEST_F(PairAnswers, APairHasItsRecordsAndItsDifference) {
   EXPECT_THAT(slice("b"), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(slice("ulp"), ElementsAre(0, 0, 0, 2097152)) << "from 4 to 8 there are 2^23 numbers";
   EXPECT_EQ(json(pair_find_answer, "/api/pair/1/find?of=difference&what=difference", "1").at("index"), Json({1, 1}));
+}
+
+TEST_F(PairAnswers, ThePartsOfAPairAreExact) {
+  const auto exact = [this](const std::string& of) {
+    const auto answer = get(pair_exact_answer, "/api/pair/1/exact?at=%3A%2C%3A&of=" + of, "1");
+    return answer.ok() ? std::string(answer->body.c_str() + 16) : answer.status().message();
+  };
+  EXPECT_EQ(exact("a"), "<f4");
+  EXPECT_EQ(exact("difference"), "<f8") << "a difference of doubles is no float";
+  EXPECT_THAT(exact("c"), HasSubstr("difference"));
+}
+
+TEST_F(PairAnswers, PlacesOfAPairAreOfItsSideOrItsDifference) {
+  const auto places = [this](const std::string& query, const std::string& number) {
+    return json(pair_places_answer, "/api/pair/" + number + "/places?" + query, number).at("places");
+  };
+  EXPECT_EQ(places("of=a", "1"), Json::parse("[[], []]"));
+  EXPECT_EQ(places("of=difference", "1"), Json::parse("[[], []]"));
+  auto bad = chain(0);
+  bad->gives(4, {1, 2, std::numeric_limits<float>::quiet_NaN(), 4}, Shape({2, 2}));
+  a_ = ServedDump::of("a", std::move(bad));
+  SetUp();
+  const size_t last = comparison_->pairs().value()->values().size() - 1;
+  EXPECT_EQ(places("of=a", std::to_string(last)), Json::parse("[[1], [0]]"));
+  EXPECT_EQ(places("of=b", std::to_string(last)), Json::parse("[[], []]"));
+  EXPECT_EQ(places("of=difference", std::to_string(last)), Json::parse("[[1], [0]]"));
+  for (const auto& [query, number] : std::vector<std::pair<std::string, std::string>>{
+           {"of=c", "1"}, {"of=a&what=x", "1"}, {"of=a", "99"}, {"of=a", "-1"}, {"of=a", "x"}, {"of=a", "99999999999999999999"}}) {
+    const auto answer = get(pair_places_answer, "/api/pair/1/places?" + query, number);
+    EXPECT_FALSE(answer.ok()) << query << " " << number;
+    EXPECT_THAT(answer.ok() ? std::string() : answer.status().message(), testing::Not(testing::IsEmpty()));
+  }
+  comparison_.reset();
+  EXPECT_EQ(get(pair_places_answer, "/api/pair/1/places?of=a", "1").status().code(), StatusCode::kNotFound);
 }
 
 TEST_F(PairAnswers, TheWayOfAnErrorBeginsWhereItIsBorn) {

@@ -18,6 +18,7 @@ namespace tensortap {
 namespace {
 
 constexpr uint32_t kMagic = 0x534c4943;
+constexpr uint32_t kExactMagic = 0x45584143;
 constexpr size_t kHeaderWords = 10;
 constexpr uint64_t kPieceOfRow = 4096;
 constexpr size_t kMostPlaces = 2000;
@@ -149,6 +150,36 @@ Result<Answer> slice_answer(const Elements& elements, const WebRequest& request)
   for (const Cell& cell : cells) {
     const float value = cell.value();
     append_bytes<float>(bytes, std::span(&value, 1));
+  }
+  return binary_answer(std::move(bytes));
+}
+
+Result<Answer> exact_answer(const Elements& elements, const WebRequest& request) {
+  TENSORTAP_ASSIGN_OR_RETURN(Part part, parse_at(elements.shape(), request.text("at")));
+  TENSORTAP_RETURN_IF_ERROR(choose_window("rows", request.text("rows"), part.rows));
+  TENSORTAP_RETURN_IF_ERROR(choose_window("cols", request.text("cols"), part.columns));
+  if (part.rows.per_cell > 1 || part.columns.per_cell > 1) {
+    return invalid_argument(concat("rows and cols: ", part.rows.count, " by ", part.columns.count, " values; at most ", kMostCells, " by ",
+                                   kMostCells, " are given at once"));
+  }
+  if (elements.count() == 0) part.rows.count = part.columns.count = 0;
+  const Elements::ExactType type = elements.exact_type();
+  std::string bytes;
+  append_bytes<uint32_t>(bytes, std::array{kExactMagic, static_cast<uint32_t>(part.rows.count), static_cast<uint32_t>(part.columns.count),
+                                           static_cast<uint32_t>(type.bytes)});
+  bytes.append(type.descr);
+  bytes.resize(kHeaderWords * sizeof(uint32_t));
+  for (int64_t row = 0; row < part.rows.count; ++row) {
+    const uint64_t begin = part.begin + static_cast<uint64_t>(part.rows.begin + row) * part.rows.stride;
+    const auto columns = static_cast<uint64_t>(part.columns.count);
+    const uint64_t first = begin + static_cast<uint64_t>(part.columns.begin) * part.columns.stride;
+    const size_t at = bytes.size();
+    bytes.resize(at + columns * type.bytes);
+    if (part.columns.stride == 1) {
+      elements.read_exactly(first, columns, bytes.data() + at);
+      continue;
+    }
+    for (uint64_t i = 0; i < columns; ++i) elements.read_exactly(first + i * part.columns.stride, 1, bytes.data() + at + i * type.bytes);
   }
   return binary_answer(std::move(bytes));
 }

@@ -16,6 +16,10 @@ inline constexpr int64_t kMostCells = 512;  // of a picture, across and down
 // cells of several elements; a NaN or Inf in a cell shows. Errors: kInvalidArgument with what is wrong.
 Result<Answer> slice_answer(const Elements& elements, const WebRequest& request);
 
+// The same part with every digit, in Elements::exact_type(): its name in NumPy stands in the header. Errors: kInvalidArgument with what is
+// wrong, also for more than kMostCells each way.
+Result<Answer> exact_answer(const Elements& elements, const WebRequest& request);
+
 // {"index", "flat", "value"} of what `what` and `after` of the request ask for. Errors: kInvalidArgument; kNotFound when there is none.
 Result<Answer> find_answer(const Elements& elements, const WebRequest& request);
 

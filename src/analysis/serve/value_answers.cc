@@ -86,6 +86,11 @@ Result<Answer> values_answer(const ServedDump& dump, size_t row, std::string_vie
     TENSORTAP_ASSIGN_OR_RETURN(const auto elements, elements_of(dump, row));
     return slice_answer(*elements, request);
   }
+  if (part == "exact") {
+    TENSORTAP_RETURN_IF_ERROR(request.check_names({"dump", "at", "rows", "cols"}));
+    TENSORTAP_ASSIGN_OR_RETURN(const auto elements, elements_of(dump, row));
+    return exact_answer(*elements, request);
+  }
   if (part == "find") {
     TENSORTAP_RETURN_IF_ERROR(request.check_names({"dump", "what", "after"}));
     TENSORTAP_ASSIGN_OR_RETURN(const auto elements, elements_of(dump, row));

@@ -1,4 +1,4 @@
-// /api/record/N/slice, /histogram and /find.
+// /api/record/N/slice, /exact, /histogram and /find.
 
 #ifndef TENSORTAP_SERVE_VALUE_ANSWERS_H_
 #define TENSORTAP_SERVE_VALUE_ANSWERS_H_

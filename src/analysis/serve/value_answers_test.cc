@@ -115,6 +115,89 @@ TEST_F(ValueAnswers, OtherTypesAndShapes) {
   EXPECT_THAT(picture_of(get(empty, "slice?at=:,:")).values, ElementsAre());
 }
 
+struct ExactPart {
+  std::vector<uint32_t> sizes;  // rows, columns, bytes of an element
+  std::string descr;
+  std::string bytes;
+  template <class T>
+  [[nodiscard]] std::vector<T> as() const {
+    std::vector<T> values(bytes.size() / sizeof(T));
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+};
+
+ExactPart exact_of(const Answer& answer) {
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  std::vector<uint32_t> words(4);
+  EXPECT_GE(answer.body.size(), 40U);
+  std::memcpy(words.data(), answer.body.data(), 16);
+  EXPECT_EQ(words[0], 0x45584143U);
+  return {{words.begin() + 1, words.end()}, std::string(answer.body.c_str() + 16), answer.body.substr(40)};
+}
+
+TEST_F(ValueAnswers, EveryDigitOfAPartInTheTypeOfTheTensor) {
+  const std::vector<double> doubles = {0.1, 1e300, -1e-300, 1.0 / 3, 2, 3};
+  const std::vector<int64_t> wide = {9007199254740993, -9223372036854775807 - 1, 1};
+  const size_t of_doubles = add(DType::kFloat64, {2, 3}, doubles);
+  const size_t of_wide = add(DType::kInt64, {3}, wide);
+  const size_t of_halves = add(DType::kFloat16, {2}, std::vector<uint16_t>{0x3c00, 0x7e00});
+  const size_t of_bfloats = add(DType::kBFloat16, {2}, std::vector<uint16_t>{0x3f80, 0x4049});
+  const size_t of_float8 = add(DType::kFloat8E4M3FN, {2}, std::vector<uint8_t>{0x38, 0x7e});
+  const size_t of_int4 = add(DType::kInt4, {3}, std::vector<uint8_t>{0xf1, 0x07});
+  const size_t of_flags = add(DType::kBool, {2}, std::vector<uint8_t>{1, 0});
+  const size_t empty = add(DType::kInt32, {0, 3}, std::vector<int32_t>{});
+  index_->set_data(empty, std::vector<int32_t>{});
+  const ExactPart all = exact_of(get(of_doubles, "exact?at=:,:"));
+  EXPECT_THAT(all.sizes, ElementsAre(2, 3, 8));
+  EXPECT_EQ(all.descr, "<f8");
+  EXPECT_EQ(all.as<double>(), doubles);
+  EXPECT_THAT(exact_of(get(of_doubles, "exact?at=:,1")).as<double>(), ElementsAre(1e300, 2)) << "a column that is not contiguous";
+  EXPECT_THAT(exact_of(get(of_doubles, "exact?at=:,:&rows=1:2&cols=0:1")).as<double>(), ElementsAre(1.0 / 3));
+  EXPECT_EQ(exact_of(get(of_wide, "exact?at=:")).descr, "<i8");
+  EXPECT_EQ(exact_of(get(of_wide, "exact?at=:")).as<int64_t>(), wide);
+  EXPECT_EQ(exact_of(get(of_halves, "exact?at=:")).descr, "<f2");
+  EXPECT_THAT(exact_of(get(of_halves, "exact?at=:")).as<uint16_t>(), ElementsAre(0x3c00, 0x7e00));
+  EXPECT_EQ(exact_of(get(of_bfloats, "exact?at=:")).descr, "<f4");
+  EXPECT_THAT(exact_of(get(of_bfloats, "exact?at=:")).as<float>(), ElementsAre(1, 3.140625F));
+  EXPECT_THAT(exact_of(get(of_float8, "exact?at=:")).as<float>(), ElementsAre(1, 448));
+  EXPECT_THAT(exact_of(get(of_int4, "exact?at=:")).as<float>(), ElementsAre(1, -1, 7));
+  EXPECT_EQ(exact_of(get(of_flags, "exact?at=:")).descr, "|b1");
+  EXPECT_EQ(exact_of(get(empty, "exact?at=:,:")).bytes, "");
+}
+
+TEST_F(ValueAnswers, APartThatIsTooLargeIsNeverMadeCoarser) {
+  const size_t row = add(DType::kInt8, {600, 2}, std::vector<int8_t>(1200));
+  EXPECT_THAT(asked(row, "exact?at=:,:", 400).at("error").get<std::string>(), HasSubstr("at most 512 by 512"));
+  EXPECT_EQ(exact_of(get(row, "exact?at=:,:&rows=100:600")).bytes.size(), 1000U);
+  EXPECT_THAT(asked(row, "exact?at=:,:&reduce=max", 400).at("error").get<std::string>(), HasSubstr("reduce"));
+  EXPECT_THAT(asked(row, "exact?at=:,9", 400).at("error").get<std::string>(), HasSubstr("dimension 1"));
+}
+
+TEST_F(ValueAnswers, TextsArePages) {
+  const std::vector<std::string> held = {"ab", "", std::string("x\0y", 3), "<b>"};
+  std::vector<StringElement> elements;
+  for (const std::string& text : held) elements.push_back({text.data(), text.size()});
+  const size_t row = add(DType::kString, {2, 2}, elements);
+  const size_t number = add(DType::kFloat32, {1}, std::vector<float>{1});
+  const size_t without = add(DType::kString, {2}, std::vector<StringElement>{});
+  const Json all = asked(row, "texts");
+  EXPECT_EQ(all.at("total"), 4);
+  EXPECT_EQ(all.at("items").at(0), (Json{{"index", {0, 0}}, {"text", "ab"}}));
+  EXPECT_EQ(all.at("items").at(2).at("text"), held[2]);
+  EXPECT_EQ(asked(row, "texts?from=3&limit=9").at("items"), Json::parse(R"([{"index": [1, 1], "text": "<b>"}])"));
+  EXPECT_EQ(asked(row, "texts?from=4").at("items"), Json::array());
+  EXPECT_EQ(asked(row, "texts?from=9999999999").at("items"), Json::array());
+  for (const char* wrong : {"texts?from=-1", "texts?limit=0", "texts?limit=x", "texts?from=99999999999999999999", "texts?at=1"}) {
+    const Json answer = asked(row, wrong, 400);
+    EXPECT_THAT(answer.at("error").get<std::string>(), testing::Not(testing::IsEmpty())) << wrong;
+    EXPECT_EQ(answer.size(), 1U) << wrong;
+  }
+  EXPECT_THAT(asked(number, "texts", 404).at("error").get<std::string>(), HasSubstr("no texts"));
+  EXPECT_EQ(get(without, "texts").status, 404);
+  EXPECT_EQ(get(999, "texts").status, 404);
+}
+
 TEST_F(ValueAnswers, ValuesAreFound) {
   const size_t row = add(DType::kFloat32, {2, 3}, std::vector<float>{1, kNan, 5, -kInf, -2, 5});
   EXPECT_EQ(asked(row, "find?what=nonfinite"), (Json{{"index", {0, 1}}, {"flat", 1}, {"value", "nan"}}));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -201,6 +202,114 @@ TEST(WebSeries, GapsStayGaps) {
   EXPECT_THAT(asked_of("/api/series?op=9", 404).at("error"), HasSubstr("op 9"));
   EXPECT_THAT(asked_of("/api/series?op=2&slot=up", 400).at("error"), HasSubstr("not a slot"));
   EXPECT_EQ(asked_of("/api/trends").at("trends"), Json::array());
+}
+
+// A training: the loss is made in forward and passed to the backward pass, gradients come to two parameters, one of them in two parts.
+struct TrainedDump : VectorDumpIndex {
+  TrainedDump() {
+    add_op(QueryDump::op("net/loss", "nll"));
+    OpInfo backward = QueryDump::op("backward", "Backward");
+    backward.attributes = R"({"sees_loss": true})";
+    add_op(backward);
+    OpInfo wrote = QueryDump::op("net.head/mm", "mm");
+    wrote.module = "net.head";
+    add_op(wrote);
+    add_op(QueryDump::op("AccumulateGrad", "AccumulateGrad"));
+    for (int64_t step = 0; step < 2; ++step) {
+      add(record(0, step, SlotKind::kOutput, 1, step + 2.0));
+      add(record(1, step, SlotKind::kInput, 1, step + 2.0));
+      add(record(2, step, SlotKind::kOutput, 7, 3));
+      add(record(3, step, SlotKind::kOutput, 7, step == 0 ? 3 : 5));
+      add(record(3, step, SlotKind::kOutput, 8, 4));
+    }
+  }
+  RecordRow record(OpId op, int64_t step, SlotKind kind, uint64_t storage, double l2) {
+    RecordRow row = QueryDump::record(op, step, kind, l2);
+    row.sequence = sequence_++;
+    row.storage = storage;
+    row.version = static_cast<uint64_t>(step);
+    row.numel = 1;
+    row.stats.l2 = l2;
+    row.stats.valid |= kStatL2 | kStatMean;
+    row.stats.mean = l2;
+    return row;
+  }
+
+ private:
+  uint64_t sequence_ = 0;
+};
+
+Json preset_of(const std::string& query, int status = 200) {
+  static const auto answers = WebAnswers::of(ServedDump::of("trained", std::make_unique<TrainedDump>()), nullptr);
+  const Answer answer = answers->get("/api/preset" + query);
+  EXPECT_EQ(answer.status, status) << query << "\n" << answer.body;
+  return Json::parse(answer.body);
+}
+
+TEST(WebSearch, AModulesSpellingFindsTheOperators) {
+  static const auto answers = [] {
+    auto dump = std::make_unique<VectorDumpIndex>();
+    dump->add_op(QueryDump::op("net.norm/native_layer_norm", "native_layer_norm"));
+    return WebAnswers::of(ServedDump::of("norms", std::move(dump)), nullptr);
+  }();
+  const Json found = Json::parse(answers->get("/api/search?q=LayerNorm").body);
+  ASSERT_EQ(found.at("total"), 2);
+  EXPECT_EQ(found.at("items")[0].at("kind"), "type");
+  EXPECT_EQ(found.at("items")[0].at("fragment"), "#table?type=native_layer_norm");
+  EXPECT_EQ(Json::parse(answers->get("/api/search?q=LayerNorms").body).at("total"), 0);
+}
+
+TEST(WebPreset, TheLossIsWhatTheBackwardPassWasGiven) {
+  const Json loss = preset_of("?name=loss").at("series");
+  ASSERT_EQ(loss.size(), 1U);
+  EXPECT_EQ(loss[0].at("op"), "net/loss");
+  EXPECT_EQ(loss[0].at("steps"), Json({0, 1}));
+  EXPECT_EQ(loss[0].at("keys").at("mean"), Json({2.0, 3.0}));
+}
+
+TEST(WebPreset, GradientsAreNormsOfModules) {
+  const Json gradients = preset_of("?name=gradients").at("series");
+  ASSERT_EQ(gradients.size(), 2U);
+  EXPECT_EQ(gradients[0].at("op"), "(no module)");
+  EXPECT_EQ(gradients[0].at("keys").at("l2"), Json({4.0, 4.0}));
+  EXPECT_EQ(gradients[1].at("op"), "net.head");
+  EXPECT_EQ(gradients[1].at("keys").at("l2"), Json({3.0, 5.0}));
+}
+
+TEST(WebPreset, WhatIsAskedWronglyIsOneError) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"?name=los", "loss"}, {"?name=", "loss"}, {"?name=loss&step=1", "step"}, {"?nam=loss", "nam"}, {"?name=loss&dump=c", "dump"}};
+  for (const auto& [query, words] : wrong) {
+    const Json answer = preset_of(query, 400);
+    EXPECT_EQ(answer.size(), 1U) << query;
+    EXPECT_THAT(answer.at("error"), HasSubstr(words)) << query;
+  }
+  EXPECT_EQ(preset_of("/loss", 404).size(), 1U);
+  // A dump of an inference has neither.
+  EXPECT_EQ(asked_of("/api/preset?name=gradients").at("series"), Json::array());
+  EXPECT_EQ(asked_of("/api/preset?name=loss").at("series"), Json::array());
+}
+
+TEST(WebOverview, HasTheExtremesOfEachOp) {
+  const Json overview = asked_of("/api/overview");
+  for (const char* list : {"largest", "closest", "biggest"}) {
+    std::vector<int> ops;
+    for (const Json& line : overview.at(list)) ops.push_back(line.at("op_id").get<int>());
+    std::sort(ops.begin(), ops.end());
+    EXPECT_EQ(std::unique(ops.begin(), ops.end()), ops.end()) << list << ": two lines of one op";
+    EXPECT_LE(overview.at(list).size(), 5U);
+  }
+  const Json& largest = overview.at("largest");
+  ASSERT_FALSE(largest.empty());
+  EXPECT_EQ(largest[0].at("op"), "b/<Sum>");
+  EXPECT_EQ(largest[0].at("absmax"), 4000.0);
+  EXPECT_EQ(overview.at("slowest"), Json::array()) << "no time was measured";
+  const std::pair<const char*, const char*> wrong[] = {{"?limit=3", "limit"}, {"?dump=x", "dump"}};
+  for (const auto& [query, words] : wrong) {
+    const Json answer = asked_of(std::string("/api/overview") + query, 400);
+    EXPECT_EQ(answer.size(), 1U);
+    EXPECT_THAT(answer.at("error"), HasSubstr(words));
+  }
 }
 
 TEST(WebFlow, LeadsFromWhereItBegan) {

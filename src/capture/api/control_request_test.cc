@@ -35,6 +35,10 @@ TEST(ControlRequests, OfAnyOtherFormAreRefused) {
   EXPECT_THAT(refusal(R"({"seq": -1, "on": true})"), HasSubstr("seq must be"));
   EXPECT_THAT(refusal(R"({"config": [], "on": true})"), HasSubstr("config must be"));
   EXPECT_THAT(refusal(R"({"steps": 3})"), HasSubstr("steps must be"));
+  EXPECT_THAT(refusal(R"({"steps": "now", "then": "forward"})"), HasSubstr("then must be \"back\""));
+  EXPECT_THAT(refusal(R"({"steps": "now", "then": true})"), HasSubstr("then must be \"back\""));
+  EXPECT_THAT(refusal(R"({"config": {"payload": "full"}, "then": "back"})"), HasSubstr("then: needs steps"));
+  EXPECT_TRUE(parse_control(R"({"steps": "now", "then": "back"})", "c")->then_back);
 }
 
 TEST(ControlRequests, AreAnsweredByTheirNumberWhateverElseIsWrong) {

@@ -100,6 +100,7 @@ class Answers {
   }
   void nonfinite();
   void apart();
+  void apart_of_two(const Json& pair);
   void replicas();
   void gradients();
   void trends();
@@ -129,8 +130,35 @@ void Answers::nonfinite() {
   if (alike.size() > 1) answers_.back().examples.push_back(sentence_of(fmt::format("at the same place in {}", rank_words(alike))));
 }
 
+// Of a job of two ranks.
+void Answers::apart_of_two(const Json& pair) {
+  const std::string_view question = "apart from each other";
+  const uint64_t judged = count_in(pair, "judged");
+  if (judged == 0) {
+    return answer(
+        question, false,
+        "not judged: it takes an l2 of a forward pass, in one shape in both ranks, in two steps or more, and no stages of a pipeline");
+  }
+  const Json& since = pair.at("since");
+  if (!since.is_object()) {
+    return answer(question, false,
+                  fmt::format("none of {} of the forward pass stays several times larger in one of the two ranks until the last step",
+                              counted(judged, "tensor")));
+  }
+  const bool is_apart = pair.at("apart").get<bool>();
+  const std::string far = fmt::format("{} of {} of the forward pass stay several times larger in one of the two ranks until the last step",
+                                      count_in(pair, "far"), counted(judged, "tensor"));
+  answer(question, is_apart,
+         concat(far, is_apart ? "; which of the two is off, two ranks cannot say" : ": fewer than a quarter of them, as shards do"));
+  answers_.back().examples.push_back(
+      sentence_of(fmt::format("since step {}, {}: {:.3g} times larger in rank {}", member_text(since, "step"), op_text(since),
+                              number_in(pair, "times"), member_text(pair, "larger")),
+                  rank_in(pair, "larger"), since));
+}
+
 void Answers::apart() {
   const Json& apart = report_.at("apart");
+  if (apart.at("pair").is_object()) return apart_of_two(apart.at("pair"));
   const Json& ranks = apart.at("ranks");
   const std::string_view question = "apart from the other ranks";
   if (count_in(apart, "judged") == 0)
@@ -157,17 +185,28 @@ void Answers::replicas() {
   const uint64_t compared = count_in(replicas, "compared");
   if (compared == 0) return answer(question, false, "no weight and no reduced gradient of two ranks was captured");
   const uint64_t never = count_in(replicas, "never_equal");
-  const std::string shards = never == 0 ? "" : fmt::format("; {} never were, as shards", never);
+  if (never == compared) {
+    return answer(question, false,
+                  fmt::format("not judged: none of {} was ever equal in two ranks, as shards are; --groups says which ranks must be equal",
+                              counted(compared, "tensor")));
+  }
+  const bool two = report_.at("ranks").size() == 2;
+  const std::string_view or_before = two ? ", or apart before the first step that was captured: two ranks cannot say" : "";
+  const std::string shards = never == 0 ? "" : fmt::format("; {} never were, as shards{}", never, or_before);
   if (unequal.empty()) {
     return answer(question, false,
                   fmt::format("equal: {} of weights, gradients and optimizer states{}", counted(compared - never, "tensor"), shards));
   }
+  const std::string_view open = two ? "; which of the two ranks is off, two ranks cannot say" : "";
   answer(question, true,
-         fmt::format("{} of {} not equal any more{}", count_in(replicas, "unequal_tensors"), counted(compared, "tensor"), shards));
+         fmt::format("{} of {} not equal{}{}{}", count_in(replicas, "unequal_tensors"), counted(compared, "tensor"), two ? "" : " any more",
+                     open, shards));
   examples(unequal, count_in(replicas, "unequal_tensors"), [](const Json& one) {
-    return sentence_of(fmt::format("step {}, {}, {}: {} not as in {}", member_text(one, "step"), tensor_text(one), member_text(one, "role"),
-                                   rank_words(one.at("ranks")), rank_words(one.at("others"))),
-                       one.at("ranks").at(0).get<int64_t>(), one);
+    const bool undecided = one.at("undecided").get<bool>();
+    return sentence_of(
+        fmt::format("step {}, {}, {}: {} not as in {}{}", member_text(one, "step"), tensor_text(one), member_text(one, "role"),
+                    rank_words(one.at("ranks")), rank_words(one.at("others")), undecided ? ", either may be off" : ""),
+        one.at("ranks").at(0).get<int64_t>(), one);
   });
 }
 

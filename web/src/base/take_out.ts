@@ -52,12 +52,12 @@ export function fileName(text: string): string {
   );
 }
 
-// The format of NumPy, version 1.0: a matrix of float32 in rows.
-export function npyOf(values: Float32Array<ArrayBuffer>, rows: number, columns: number): BlobPart[] {
-  const words = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${columns}), }`;
+// The format of NumPy, version 1.0: a matrix in rows. `descr` is NumPy's name of the type.
+export function npyOf(bytes: Uint8Array<ArrayBuffer>, descr: string, rows: number, columns: number): BlobPart[] {
+  const words = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${rows}, ${columns}), }`;
   const padded = words.padEnd(Math.ceil((words.length + 11) / 64) * 64 - 11) + '\n';
   const head = new Uint8Array(10 + padded.length);
   head.set([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0, padded.length & 255, padded.length >> 8]);
   for (let i = 0; i < padded.length; i++) head[10 + i] = padded.charCodeAt(i);
-  return [head, values];
+  return [head, bytes];
 }

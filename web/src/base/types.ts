@@ -93,7 +93,7 @@ export interface RankMap {
 
 export interface RanksReport {
   ranks: { rank: number; records: number; notes: string[] }[];
-  apart: { usual: Value; ranks: { rank: number }[]; distances: { rank: number; distance: Value }[] };
+  apart: { pair: { apart: boolean } | null; usual: Value; ranks: { rank: number }[]; distances: { rank: number; distance: Value }[] };
   progress: { rank: number; steps: number; first: number | null; last: number | null; behind: number }[];
   coverage: { rank: number; lost: number | null }[];
   map: RankMap;

@@ -90,7 +90,7 @@ function ShownPair({ number, pair, place }: { number: number; pair: Pair; place:
         <Measures pair={pair} />
         {pair.ulp_histogram?.some((count) => count > 0) && (
           <section class="histogram">
-            <h3>Distance in units in the last place</h3>
+            <h2>Distance in units in the last place</h2>
             <Bars counts={pair.ulp_histogram} title={(bin) => `${ulpText(bin)}: ${formatCount(pair.ulp_histogram[bin])}`} />
             <div class="legend-ends">
               <span>equal</span>
@@ -123,6 +123,7 @@ function ShownPair({ number, pair, place }: { number: number; pair: Pair; place:
               address: `/api/pair/${number}/slice`,
               findAddress: `/api/pair/${number}/find`,
               parameters: { of: view },
+              dtype: view === 'a' ? pair.dtype_a : view === 'b' ? pair.dtype_b : null,
               jumps: { difference: 'First difference', nonfinite: 'First NaN or Inf', largest: 'Largest' },
             }}
           />

@@ -36,7 +36,7 @@ function Records({ rows, dump }: { rows: RecordRow[]; dump: Which }) {
         {rows.map((row) => (
           <tr key={rowOf(row)}>
             <td>
-              <a href={linkTo('tensor', { record: rowOf(row), dump })}>{row.slot}</a>
+              <a href={linkTo('tensor', { record: rowOf(row), dump, find: nonFinite(row) > 0 ? 'nonfinite' : null })}>{row.slot}</a>
             </td>
             <td class="shape" title={row.dtype}>
               {formatShape(row.shape)}

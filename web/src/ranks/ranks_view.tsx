@@ -77,7 +77,7 @@ function RankList({ answer, report }: { answer: RanksAnswer; report: RanksReport
           <th class="number">Records</th>
           <th class="number">Steps</th>
           <th class="number">Lost</th>
-          <th class="number">From the median</th>
+          {distances.size > 0 && <th class="number">From the median</th>}
         </tr>
       </thead>
       <tbody>
@@ -97,7 +97,9 @@ function RankList({ answer, report }: { answer: RanksAnswer; report: RanksReport
               {spanText(report.progress[i].first, report.progress[i].last)}
             </td>
             <td class={report.coverage[i].lost ? 'number bad' : 'number'}>{formatValue(report.coverage[i].lost) || '?'}</td>
-            <td class={apart.has(one.rank) ? 'number apart' : 'number'}>{formatValue(distances.get(one.rank), 3)}</td>
+            {distances.size > 0 && (
+              <td class={apart.has(one.rank) ? 'number apart' : 'number'}>{formatValue(distances.get(one.rank), 3)}</td>
+            )}
           </tr>
         ))}
       </tbody>

@@ -88,7 +88,9 @@ function Presets({ preset }: { preset: Preset | null }) {
           key={name}
           type="button"
           aria-pressed={preset === name}
-          onClick={() => change({ preset: preset === name ? null : name, op: null, slot: null, with: null, at: null, key: null })}
+          onClick={() =>
+            change({ preset: preset === name ? null : name, op: null, slot: null, with: null, at: null, key: null, module: null })
+          }
         >
           {text}
         </button>
@@ -147,7 +149,9 @@ export function StepsView({ place, answer }: { place: Place; answer: DumpAnswer 
   const series = useSeries(place, which, shown, key);
   const calls = useMemo(() => mostCalls(series.value?.series ?? []), [series.value]);
   const all = useMemo(() => curvesOf(series.value?.series ?? [], key, byCall), [series.value, key, byCall]);
-  const curves = useMemo(() => all.slice(0, MOST_CURVES), [all]);
+  const only = preset === 'gradients' ? (place.parameters.get('module') ?? '') : '';
+  const wanted = useMemo(() => all.filter((curve) => curve.name.toLowerCase().includes(only.toLowerCase())), [all, only]);
+  const curves = useMemo(() => wanted.slice(0, MOST_CURVES), [wanted]);
   const gaps = useMemo(() => series.value?.gaps ?? [], [series.value]);
   const record = chosen === null ? undefined : recordAt(curves, chosen);
   const [hovered, setHovered] = useState<number | null>(null);
@@ -160,6 +164,17 @@ export function StepsView({ place, answer }: { place: Place; answer: DumpAnswer 
         <div class="toolbar" role="toolbar" aria-label="Curves">
           <OpPicker which={which} isFirst={op === null} onPick={(picked) => addOp(place, shown, picked)} />
           <Presets preset={preset} />
+          {preset === 'gradients' && (
+            <Field
+              name="module"
+              label="Module"
+              hint="all"
+              value={only}
+              suggested={all.map((curve) => curve.name)}
+              onType={() => undefined}
+              onTake={(text) => change({ module: text.trim() || null })}
+            />
+          )}
           {!preset && (
             <Choice label="Show" value={key} options={KEYS} onChange={(value) => change({ key: value === 'absmax' ? null : value })} />
           )}
@@ -197,6 +212,7 @@ export function StepsView({ place, answer }: { place: Place; answer: DumpAnswer 
           <Shown place={place} shown={shown} answer={series.value} />
         )}
         {preset && series.value?.series.length === 0 && <p class="empty">{NOTHING[preset]}</p>}
+        {only !== '' && all.length > 0 && wanted.length === 0 && <p class="empty">No module is called “{only}”.</p>}
         {op === null && !preset && !trends.loading && (
           <p class="empty">
             {dump.steps.length < 2
@@ -215,7 +231,7 @@ export function StepsView({ place, answer }: { place: Place; answer: DumpAnswer 
               onChoose={(step) => change(preset ? { at: step } : { op, slot: slot || null, at: step }, true)}
               onHover={setHovered}
             />
-            <p class="chart-note">{chartNote(gaps, logarithmic, calls, byCall, key, all.length - curves.length)}</p>
+            <p class="chart-note">{chartNote(gaps, logarithmic, calls, byCall, key, wanted.length - curves.length)}</p>
           </>
         )}
       </main>

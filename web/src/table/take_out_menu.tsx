@@ -61,20 +61,27 @@ export function TakeOut({ columns, row, cell, total, parameters, name }: Propert
   };
   const copy = async (text: string) => (await copyText(text), 'Copied.');
   return (
-    <Menu name="Take out">
-      <button type="button" disabled={!row || !column} onClick={() => void doing(() => copy(column!.full(row!)))}>
-        Copy the cell{column ? ` “${column.name}”` : ''}
+    <>
+      <button
+        type="button"
+        disabled={total === 0}
+        title={note || `All ${formatCount(total)} rows, with the columns that are shown`}
+        onClick={() => void doing(save)}
+      >
+        Save as CSV
       </button>
-      <button type="button" disabled={!row} onClick={() => void doing(() => copy(tabbed([head, cells(row!)])))}>
-        Copy the row
-      </button>
-      <button type="button" disabled={total === 0} onClick={() => void doing(copyAll)}>
-        Copy {total > MOST_COPIED ? `the first ${formatCount(MOST_COPIED)}` : `all ${formatCount(total)}`} rows
-      </button>
-      <button type="button" disabled={total === 0} onClick={() => void doing(save)}>
-        Save all {formatCount(total)} rows as CSV
-      </button>
-      <p role="status">{note || 'Every digit, and the columns that are shown. Ctrl C copies the cell that was clicked.'}</p>
-    </Menu>
+      <Menu name="Take out">
+        <button type="button" disabled={!row || !column} onClick={() => void doing(() => copy(column!.full(row!)))}>
+          Copy the cell{column ? ` “${column.name}”` : ''}
+        </button>
+        <button type="button" disabled={!row} onClick={() => void doing(() => copy(tabbed([head, cells(row!)])))}>
+          Copy the row
+        </button>
+        <button type="button" disabled={total === 0} onClick={() => void doing(copyAll)}>
+          Copy {total > MOST_COPIED ? `the first ${formatCount(MOST_COPIED)}` : `all ${formatCount(total)}`} rows
+        </button>
+        <p role="status">{note || 'Every digit, and the columns that are shown. Ctrl C copies the cell that was clicked.'}</p>
+      </Menu>
+    </>
   );
 }

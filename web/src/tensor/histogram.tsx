@@ -53,10 +53,10 @@ export function HistogramView({ histogram, by, onBy }: HistogramProperties) {
   ];
   return (
     <section class="histogram" aria-label="Distribution">
-      <h3>
+      <h2>
         Distribution
         <span class="histogram-kind">{histogram.kind === 'exponent' ? 'by exponent, of absolute values' : 'linear'}</span>
-      </h3>
+      </h2>
       {bins > 0 && (
         <>
           <div class="histogram-choices">

@@ -1,6 +1,6 @@
 // The values of a tensor: two dimensions as a picture, sliders for the others, zoom down to the numbers.
 
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { get, getBinary, isReport, pathOf } from '../base/api';
 import { formatNumber, formatShape } from '../base/format';
 import { Choice, Problem } from '../base/parts';
@@ -18,6 +18,8 @@ export interface SliceSource {
   address: string;
   findAddress: string;
   parameters: Record<string, string | null>;
+  // Of the values; null where they are computed.
+  dtype: string | null;
   jumps: Record<string, string>;
 }
 
@@ -123,12 +125,14 @@ interface SliceProperties {
   zoom: string | null;
   // Whether a NaN or Inf may be in it.
   mayBeBad: boolean;
+  // One of `source.jumps`, which is made when the view opens.
+  find?: string | null;
   source: SliceSource;
 }
 
 const PALETTES = { zero: 'around 0', range: 'smallest to largest' };
 
-function Values({ shape, at, zoom, mayBeBad, source }: SliceProperties) {
+function Values({ shape, at, zoom, mayBeBad, find, source }: SliceProperties) {
   const whole = useMemo(() => wholeWindow(shape, at), [shape.join(), formatAt(at)]);
   const [window, setWindow] = useWindow(whole, zoom, freeDimensions(at).join());
   const [marker, setMarker] = useState<Marked | null>(null);
@@ -161,11 +165,14 @@ function Values({ shape, at, zoom, mayBeBad, source }: SliceProperties) {
       const next: At = at.map((part, i) => (part === ':' ? ':' : found.index[i]));
       setMarker({ index: found.index, flat: found.flat, what });
       setNote(`[${found.index.join(', ')}] = ${typeof found.value === 'number' ? formatNumber(found.value, 7) : found.value}`);
-      change({ at: formatAt(next), zoom: formatZoom(around(whole, ...cellOf(found.index, next)), whole) }, true);
+      change({ at: formatAt(next), zoom: formatZoom(around(whole, ...cellOf(found.index, next)), whole), find: null }, true);
     } catch (problem) {
       setNote(messageOf(problem));
     }
   };
+  useEffect(() => {
+    if (find && find in source.jumps) void jump(find);
+  }, []);
   const shown = answer.value;
   const hasSigns = useMemo(() => shown !== null && hasBothSigns(shown.slice), [shown]);
   const isReduced = shown !== null && (shown.slice.rowsPerCell > 1 || shown.slice.columnsPerCell > 1);
@@ -195,7 +202,7 @@ function Values({ shape, at, zoom, mayBeBad, source }: SliceProperties) {
         {part && <span class="count part">{part}</span>}
         {isReduced && <Choice label="Of each cell" value={reduce} options={REDUCTIONS} onChange={setReduce} />}
         {hasSigns && <Choice label="Colours" value={palette} options={PALETTES} onChange={setPalette} />}
-        <TakeSlice address={source.address} parameters={source.parameters} at={at} window={window} />
+        <TakeSlice address={source.address} parameters={source.parameters} dtype={source.dtype} at={at} window={window} />
         <span class="spring" />
         <output class="hover">
           {hover ? `[${hover.index.join(', ')}]${isReduced ? ' and more' : ''} = ${formatNumber(hover.value, 7)}` : (note ?? '')}

@@ -56,7 +56,7 @@ function Links({ title, links, dump, here }: { title: string; links: SlotLink[];
   if (links.length === 0) return null;
   return (
     <>
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       <ul class="links">
         {links.slice(0, MOST_LINKS).map((link, i) => (
           <li key={i}>
@@ -79,7 +79,7 @@ function Readers({ readers, dump }: { readers: Reader[]; dump: Which }) {
   if (readers.length === 0) return null;
   return (
     <>
-      <h3>Read by</h3>
+      <h2>Read by</h2>
       <ul class="links">
         {readers.slice(0, MOST_LINKS).map((reader, i) => (
           <li key={i}>
@@ -197,10 +197,12 @@ function RecordView({ number, which, record, place, answer }: Shown & { place: P
             at={parseAt(place.parameters.get('at'), record.shape)}
             zoom={place.parameters.get('zoom')}
             mayBeBad={mayBeBad}
+            find={place.parameters.get('find')}
             source={{
               address: `/api/record/${number}/slice`,
               findAddress: `/api/record/${number}/find`,
               parameters: { dump: which },
+              dtype: record.dtype,
               jumps: { nonfinite: 'First NaN or Inf', largest: 'Largest', smallest: 'Smallest' },
             }}
           />
