@@ -50,7 +50,7 @@ def test_every_stage_runs_and_failures_are_reported_at_the_end() -> None:
     done = subprocess.run(["bash", "-c", stages], cwd=ROOT, capture_output=True, text=True, timeout=20)
     assert done.returncode == 1
     assert done.stdout == "first step\nstill runs\n"
-    results = re.findall(r"^(passed|FAILED) +\d+ s  (.+)$", done.stderr, re.MULTILINE)
+    results = re.findall(r"^(passed|FAILED) +\d+ s, cores busy +\d+ %  (.+)$", done.stderr, re.MULTILINE)
     assert results == [("passed", "a good one"), ("FAILED", "a bad one"), ("FAILED", "one that exits"), ("passed", "another good one")]
 
 
@@ -67,7 +67,7 @@ def test_a_stage_that_would_end_too_late_is_skipped_and_reported() -> None:
     """
     done = subprocess.run(["bash", "-c", stages], cwd=ROOT, capture_output=True, text=True, timeout=20)
     assert done.returncode == 0, done.stderr
-    results = re.findall(r"^(passed|FAILED|skipped) +\d+ s  (.+)$", done.stderr, re.MULTILINE)
+    results = re.findall(r"^(passed|FAILED|skipped) +\d+ s, cores busy +\d+ %  (.+)$", done.stderr, re.MULTILINE)
     assert results == [("passed", "without a limit"), ("passed", "in time"), ("skipped", "too late: it would end too late")]
 
 
@@ -82,7 +82,7 @@ def test_what_is_needed_ends_the_command_and_is_in_the_table(tmp_path: Path) -> 
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=20)
     assert (done.returncode, done.stdout) == (1, "")
     table = (tmp_path / "stages").read_text()
-    assert re.findall(r"^(passed|FAILED) +\d+ s  (.+)$", table, re.MULTILINE) == [("passed", "a good one"), ("FAILED", "a bad one")]
+    assert re.findall(r"^(passed|FAILED) +\d+ s, cores busy +\d+ %  (.+)$", table, re.MULTILINE) == [("passed", "a good one"), ("FAILED", "a bad one")]
 
 
 @each_row("arguments", [("tset",), ("test", "--fsat"), ("check", "--slow"), ("wheel", "--musl")])
