@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -333,3 +334,14 @@ def test_no_tree_clears_what_was_not_looked_at(tmp_path: Path, device: dict[str,
     reported = command("report", tmp_path / "dump", "--out", tmp_path / "report.html")
     assert sentence in reported.out + reported.err
     assert sentence in (tmp_path / "report.html").read_text()
+    add_another_process(tmp_path / "dump", layout)
+    found = command("find", tmp_path / "dump")
+    assert (found.code, sentence in found.out + found.err) == (3, True), found.out
+
+
+def add_another_process(dump: Path, layout: str) -> None:
+    """Make it the tree of several processes, as far as reports are concerned."""
+    if layout == "mindspore":
+        shutil.copytree(dump / "rank_0", dump / "rank_1")
+    for report in list(dump.rglob(".tensortap/*.json")):
+        shutil.copy(report, report.with_name("1" + report.name))

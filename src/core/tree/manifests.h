@@ -21,7 +21,7 @@ std::vector<std::string> manifests_of(const Tree& tree);
 // The text of one, "{}" when it cannot be read or is no JSON object.
 std::string read_manifest(const std::string& path);
 
-// Adds what a manifest says of values that are not in its tree ("not_looked_at", "losses") to a manifest of several dumps.
+// Adds the values that a manifest lists as missing ("not_looked_at", "losses") to a manifest of several dumps.
 void add_gaps(const Json& manifest, Json& joined);
 
 // The manifest of the dumps in one tree: that of the only one, and of several their gaps.
