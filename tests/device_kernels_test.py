@@ -55,7 +55,9 @@ def scale(out, source, factor, BLOCK): pass
 def broken(out): pass
 def refuse(out): raise RuntimeError("no resources")
 fill = JITFunction(fill, ["out", "value"], tapdev_c.unseen_fill)
-scale = JITFunction(scale, ["out", "source", "factor", "BLOCK"], lambda out, source, factor, BLOCK: tapdev_c.unseen_scale(out, source, factor))
+scale = JITFunction(
+    scale, ["out", "source", "factor", "BLOCK"], lambda out, source, factor, BLOCK: tapdev_c.unseen_scale(out, source, factor)
+)
 broken = JITFunction(broken, ["out"], refuse)
 """
 
@@ -123,7 +125,10 @@ def test_find_names_the_kernel_that_made_the_first_nan(tmp_path: Path, device: d
     assert f"program.py:{line}" in found.out
 
 
-@each_row(("levels", "types"), [("op", ["mylib.twice"]), ("kernel", ["mylib.twice", "triton.scale"]), ("op,kernel", ["mylib.twice", "triton.scale"])])
+@each_row(
+    ("levels", "types"),
+    [("op", ["mylib.twice"]), ("kernel", ["mylib.twice", "triton.scale"]), ("op,kernel", ["mylib.twice", "triton.scale"])],
+)
 def test_a_kernel_inside_of_an_operator_is_one_of_the_level_kernel(
     tmp_path: Path, device: dict[str, str], levels: str, types: list[str]
 ) -> None:

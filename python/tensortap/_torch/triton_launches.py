@@ -13,7 +13,7 @@ from ._functions import Functions
 from .dynamo_frames import undisturbed
 
 _OUTPUT, _INPUT = 0, 1  # kinds of slots
-_FIRST, _SECOND, _FAILED = 1, 2, 6  # a dump reports what is read, then what is made; or what a launch that raised was given
+_FIRST, _SECOND, _FAILED = 1, 2, 6  # a dump reports the inputs, then the outputs; or the inputs of a launch that raised
 _CHANGED, _IF_WRITTEN = 1, 4  # flags of a slot
 
 _Row = tuple[int, int, int, int, int]
@@ -32,7 +32,7 @@ class _Begun:
 class Launches:
     """Follows ``JITFunction.run`` and ``Autotuner._bench`` of Triton 3.
 
-    Triton does not tell which tensors a kernel writes. So each tensor that it is given is an input, with what it held before, and an
+    Triton does not list the tensors that a kernel writes. So each tensor that it is given is an input, with what it held before, and an
     output, with what it held after. Memory that nothing was written to is no input: most kernels are given it for what they make.
 
     Parameters

@@ -1,9 +1,12 @@
 #include "tree/manifests.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
 #include "base/files.h"
+#include "base/json.h"
+#include "base/json_members.h"
 #include "base/text.h"
 
 namespace tensortap {
@@ -30,6 +33,26 @@ std::vector<std::string> manifests_of(const Tree& tree) {
 std::string read_manifest(const std::string& path) {
   auto text = read_file(path, kLargestManifest);
   return text.ok() && text->starts_with("{") ? *std::move(text) : "{}";
+}
+
+void add_gaps(const Json& manifest, Json& joined) {
+  if (const uint64_t unseen = count_in(manifest, "not_looked_at"); unseen > 0) {
+    joined["not_looked_at"] = std::max(count_in(joined, "not_looked_at") + unseen, unseen);
+  }
+  const Json* losses = member(manifest, "losses");
+  if (losses == nullptr || !losses->is_array()) return;
+  for (const Json& loss : *losses) joined["losses"].push_back(loss);
+}
+
+Json join_manifests(const std::vector<std::string>& paths) {
+  Json joined = Json::object();
+  for (const std::string& path : paths) {
+    const Result<Json> manifest = parse_json(read_manifest(path), path);
+    if (!manifest.ok() || !manifest->is_object()) continue;
+    if (paths.size() == 1) return *manifest;
+    add_gaps(*manifest, joined);
+  }
+  return joined;
 }
 
 }  // namespace tensortap

@@ -75,7 +75,7 @@ struct ThreadCalls {
   RunningOperations operations;       // where calls are distinguished
   OpIdentity* launch = nullptr;       // the kernel that is being launched
   int64_t launch_began_ns = -1;
-  uint32_t optimizer = 0;             // name of the optimizer whose step runs, 0 = none
+  uint32_t optimizer = 0;  // name of the optimizer whose step runs, 0 = none
   const void* optimizer_address = nullptr;
   std::vector<tensortap_tensor> tensors;  // scratch
   std::vector<tensortap_tensor> shown;    // scratch, the reads of a call

@@ -111,7 +111,7 @@ uint32_t add_kernel(GraphNode told) {
   return graph_nodes().add_node(std::move(told), op, 0, false);
 }
 
-// Without the level "kernel", a launch that no operator makes is an op: nothing else tells what it does.
+// Without the level "kernel", a launch that no operator makes is an op: no other op has its values.
 int level_of_launch(const TorchCapture& capture, const ThreadCalls& calls) {
   if ((capture.levels & 1U << TENSORTAP_LEVEL_KERNEL) != 0) return TENSORTAP_LEVEL_KERNEL;
   return calls.depth == 0 && (capture.levels & 1U << TENSORTAP_LEVEL_OP) != 0 ? static_cast<int>(TENSORTAP_LEVEL_OP) : -1;
@@ -338,10 +338,10 @@ uint32_t operator_of(TorchRuntime& runtime, const GraphNode& told) {
 }
 
 const GraphEvents& graph_events() {
-  static const GraphEvents events = {takes_nodes,       add_node,          wants_node,   add_site,         graph_begins,  graph_ends,
-                                     wrote_unseen,      compile_begins,    compile_ends, autograd_names,   level_of_call, add_module,
-                                     tells_calls_apart, tells_reads_after, round_begins, operation_begins, operation_ends,
-                                     add_kernel,        launch_begins,     launch_ends};
+  static const GraphEvents events = {takes_nodes,      add_node,       wants_node,        add_site,          graph_begins,
+                                     graph_ends,       wrote_unseen,   compile_begins,    compile_ends,      autograd_names,
+                                     level_of_call,    add_module,     tells_calls_apart, tells_reads_after, round_begins,
+                                     operation_begins, operation_ends, add_kernel,        launch_begins,     launch_ends};
   return events;
 }
 

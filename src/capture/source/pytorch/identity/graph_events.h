@@ -21,8 +21,8 @@ struct GraphNode {
   std::string scope;       // of a backward node the name of the autograd node that it belongs to: "MulBackward0"
   std::string attributes;  // JSON object with the arguments that are no tensors, may be ""
   std::vector<std::string> inputs;
-  uint32_t forward = 0;  // number of the forward node that a backward node belongs to, 0 = none
-  uint32_t level = 0;    // TENSORTAP_LEVEL_*
+  uint32_t forward = 0;    // number of the forward node that a backward node belongs to, 0 = none
+  uint32_t level = 0;      // TENSORTAP_LEVEL_*
   bool is_launch = false;  // its place in the program is known when it is launched
 };
 
@@ -94,8 +94,8 @@ struct GraphEvents {
 
   // The node for launches of a kernel that is no operator, such as Triton's; 0 = it cannot be captured.
   uint32_t (*add_kernel)(GraphNode node) = nullptr;
-  // The kernel is launched on this thread: its dump nodes report it until launch_ends(). Returns the phase for its sites, -1 = nothing of it
-  // is captured. `inputs`: the names of its arguments, of parameters where they are some.
+  // The kernel is launched on this thread: its dump nodes report it until launch_ends(). Returns the phase for its sites, -1 = it is not
+  // captured. `inputs`: the names of its arguments, of parameters where they are some.
   int (*launch_begins)(uint32_t node, bool records_gradients, std::vector<std::string> inputs) = nullptr;
   void (*launch_ends)() = nullptr;
 };

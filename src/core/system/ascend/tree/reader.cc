@@ -23,16 +23,19 @@ namespace {
 
 constexpr std::string_view kCrashAdvice = "; `tensortap repair` of this folder makes files in extra-info/data-dump of them";
 
-// Joins the manifests of several dumps below one folder: only their notes of watched tensors.
-std::string join_manifests(const std::vector<std::string>& paths) {
-  Json joined = Json::array();
+// The manifest of the dumps below one folder, with the notes of watched tensors of all of them.
+std::string manifest_of(const std::vector<std::string>& paths) {
+  if (paths.size() == 1) return read_manifest(paths[0]);
+  Json joined = join_manifests(paths);
+  Json still_read = Json::array();
   for (const std::string& path : paths) {
     const Result<Json> manifest = parse_json(read_manifest(path), path);
     if (!manifest.ok() || !manifest->is_object() || !manifest->contains("watch") || !manifest->at("watch").is_object()) continue;
     const Json looks = manifest->at("watch").value("still_read", Json::array());
-    if (looks.is_array()) joined.insert(joined.end(), looks.begin(), looks.end());
+    if (looks.is_array()) still_read.insert(still_read.end(), looks.begin(), looks.end());
   }
-  return joined.empty() ? "{}" : to_json_text(Json{{"watch", {{"still_read", std::move(joined)}}}});
+  if (!still_read.empty()) joined["watch"]["still_read"] = std::move(still_read);
+  return to_json_text(joined);
 }
 
 class Index : public TreeIndex {
@@ -76,8 +79,7 @@ Result<std::unique_ptr<DumpIndex>> open_tree(const std::string& folder) {
   const bool nothing = tree.files.empty() && manifests.empty() && !CrashFile::is_left_in(folder, "ge");
   if (nothing) return not_found(concat(folder, ": no file of a dump is here or below"));
   TreeRows rows = read_rows(tree, problems);
-  std::string manifest = manifests.size() == 1 ? read_manifest(manifests[0]) : join_manifests(manifests);
-  manifest = with_overflows(std::move(manifest), rows);
+  std::string manifest = with_overflows(manifest_of(manifests), rows);
   TreeContent content{std::move(tree), std::move(rows), std::move(manifest), problems.take(), problems.damage()};
   return with_crashes(std::make_unique<Index>(std::move(content)), folder, kCrashAdvice);
 }

@@ -1,6 +1,7 @@
 #include "system/mindspore/tree/reader.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -39,26 +40,32 @@ class Index : public TreeIndex {
   }
 };
 
-// Adds the facts about a crash from our own report.
-void add_crash(const std::string& path, Json& manifest) {
+// Adds what our own report of a rank says of values that are not in the tree, and of a crash.
+void add_report(const std::string& path, Json& manifest) {
   const auto text = read_file(path, kLargestMetadata);
   const auto report = text.ok() ? parse_json(*text, path) : Result<Json>(text.status());
-  if (!report.ok() || !report->is_object() || !report->contains("crash")) return;
+  if (!report.ok() || !report->is_object()) return;
+  add_gaps(*report, manifest);
+  if (!report->contains("crash") || manifest.contains("crash")) return;
   for (const char* key : {"crash", "complete", "failed_op", "failed_ops"}) {
     if (report->contains(key)) manifest[key] = (*report)[key];
   }
 }
 
-// The configuration and the version from .dump_metadata of the first rank.
+// The configuration and the version from .dump_metadata of the first rank, and what the reports of all ranks say.
 std::string read_metadata(const Tree& tree) {
   Json manifest = Json::object();
   const auto with_rank = std::ranges::find_if(tree.folders, [](const auto& folder) { return !folder.dump.empty(); });
   if (with_rank == tree.folders.end()) {
     const std::vector<std::string> manifests = manifests_of(tree);
-    return manifests.size() == 1 ? read_manifest(manifests[0]) : "{}";
+    return manifests.size() == 1 ? read_manifest(manifests[0]) : to_json_text(join_manifests(manifests));
   }
   const std::string folder = join_path(with_rank->dump, ".dump_metadata");
-  add_crash(join_path(folder, "tensortap_run.json"), manifest);
+  std::set<std::string> ranks;
+  for (const auto& one : tree.folders) {
+    if (one.dump.empty() || !ranks.insert(one.dump).second) continue;
+    add_report(join_path(one.dump, ".dump_metadata/tensortap_run.json"), manifest);
+  }
   for (const auto& [file, key] : {std::pair("config.json", "mindspore"), std::pair("data_dump.json", "config")}) {
     const auto text = read_file(join_path(folder, file), kLargestMetadata);
     if (!text.ok()) continue;

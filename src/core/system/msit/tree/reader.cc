@@ -43,16 +43,14 @@ class Index : public TreeIndex {
   }
 };
 
-// That of the only dump, with its time where a tree without our manifest tells it.
+// That of the dumps, with its time where a tree without our manifest tells it.
 std::string manifest_of(const Tree& tree) {
-  const std::vector<std::string> paths = manifests_of(tree);
-  Result<Json> manifest = parse_json(paths.size() == 1 ? read_manifest(paths[0]) : "{}", "manifest");
-  if (!manifest.ok() || !manifest->is_object()) manifest = Json::object();
+  Json manifest = join_manifests(manifests_of(tree));
   std::set<std::string_view> dumps;
   for (const TreeFolder& folder : tree.folders) dumps.insert(folder.dump);
   const std::string time = dumps.size() == 1 ? time_of_dump(*dumps.begin()) : "";
-  if (!time.empty() && !manifest->contains(kTimestamp)) (*manifest)[kTimestamp] = time;
-  return to_json_text(*manifest);
+  if (!time.empty() && !manifest.contains(kTimestamp)) manifest[kTimestamp] = time;
+  return to_json_text(manifest);
 }
 
 }  // namespace
