@@ -42,7 +42,7 @@ bool is_partial(const Json& report);
 // The first of these.
 bool ran_fused(const Json& report);
 
-// Whether an answer without a finding says nothing at all, since no tensor was looked at: `report` is that of find_report(), the manifest of
+// Whether an answer without a finding clears nothing, since no tensor was looked at: `report` is that of find_report(), the manifest of
 // a dump or the summary of a run. Records that a condition left out were looked at, and under the trigger "overflow" all ops that were asked
 // for.
 bool saw_nothing(const Json& report);
