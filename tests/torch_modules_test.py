@@ -242,7 +242,7 @@ def test_the_bound_on_memory_holds_and_what_has_no_room_is_counted(tmp_path: Pat
     reason = "the bound on memory, 320 kB, was reached"
     assert answers["summary"]["not_kept"] == [{"reason": reason, "records": 2, "first": "3:out0"}]
     assert answers["summary"]["bytes"] <= answers["summary"]["bound"] == 320_000
-    assert answers["lost"] == f"Error: there is no record '3:out0'. Of 3:out0 1 not kept: {reason}"
+    assert answers["lost"] == f"Error: there is no record '3:out0'. Of 3:out0, 1 record not kept: {reason}"
     for text in (answers["repr"], answers["html"]):
         assert f"2 not kept: {reason}, first 3:out0" in text
     assert answers["kept"] == [True] * 3

@@ -71,7 +71,7 @@ def test_an_unknown_module_is_no_all_clear_in_any_command(dump: Path) -> None:
         ("export", dump, "--out", dump.parent / "unknown"),
     ):
         done = tensortap(*words, "--modules", "layers.1.atn")
-        assert done.code == 2 and 'Did you mean "Net.layers.1.attn"?' in done.err, (words, done)
+        assert done.code == 2 and 'Did you mean "layers.1.attn"?' in done.err, (words, done)
 
 
 def test_python_takes_the_same_selections(dump: Path, tmp_path: Path) -> None:
