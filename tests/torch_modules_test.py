@@ -95,7 +95,8 @@ def test_values_are_those_that_the_module_gave(tmp_path: Path) -> None:
     assert answers["hooks left"] == 0
     assert answers["missing"] == [
         "Error: there is no record 'layers.3.attn:out1'. Of 'layers.3.attn' there are layers.3.attn:out0, layers.3.attn:out0@1",
-        "Error: there is no record 'layers.9:out0'. Did you mean 'layers.3.attn'? Modules with records: layers.0.attn, layers.1.attn, layers.2.attn, layers.3.attn",
+        "Error: there is no record 'layers.9:out0'. Did you mean 'layers.3.attn'? "
+        "Modules with records: layers.0.attn, layers.1.attn, layers.2.attn, layers.3.attn",
         "Error: there is no record 'layers.3.attn:grad0'; a gradient exists once backward() ran inside of the block. "
         "Of 'layers.3.attn' there are layers.3.attn:out0, layers.3.attn:out0@1",
     ]
