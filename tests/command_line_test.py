@@ -96,15 +96,15 @@ def test_a_selection_that_chooses_nothing_proposes_the_nearest_names(folder: Pat
     for words, said in (
         (("--steps", "7"), 'no record is of step "7": the dump has steps 0 to 2'),
         (("--slots", "grad"), 'no record is of slot "grad"'),
-        (("--ops", "softmax_1", "--types", "Relu"), "no record meets all"),
+        (("--ops", "softmax_1", "--types", "FusedGemm"), "no record meets all"),
         (("--ops", "sofmax_1", "--where", "nan > 0"), 'Did you mean "softmax_1"?'),
     ):
         done = tensortap("ls", folder / "three", *words)
         assert (done.code, said in done.err) == (2, True), done
     clear = tensortap("ls", folder / "one", "--ops", "softmax_1", "--where", "nan > 0")
     assert clear.code == 0 and "Did you mean" not in clear.err, "that no record meets a condition is an answer"
-    partly = tensortap("ls", folder / "one", "--types", "Softmax,Relw")
-    assert partly.code == 0 and "softmax_1" in partly.out and 'Did you mean "Relu"?' in partly.err
+    partly = tensortap("ls", folder / "one", "--types", "Softmax,FusedGem")
+    assert partly.code == 0 and "softmax_1" in partly.out and 'Did you mean "FusedGemm"?' in partly.err
 
 
 def test_singular_and_plural_names_of_options_are_alike(folder: Path) -> None:
@@ -195,7 +195,7 @@ def test_an_answer_over_nothing_is_no_all_clear(folder: Path, tmp_path: Path) ->
     described = tensortap("run", folder / "m.onnx", "--describe", "--out", tmp_path / "described")
     assert "none seen" not in described.err, described.err
     unknown = tensortap("find", tmp_path / "described")
-    assert unknown.code == 3 and unknown.out.startswith("unknown: of no record does the dump tell"), unknown
+    assert unknown.code == 3 and unknown.out.startswith("unknown: the dump counts NaN and Inf in none"), unknown
     short = tensortap("find", folder / "one", "--trends")
     assert short.code == 3 and short.out.startswith("nothing to judge"), short
 

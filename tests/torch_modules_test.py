@@ -95,7 +95,8 @@ def test_values_are_those_that_the_module_gave(tmp_path: Path) -> None:
     assert answers["hooks left"] == 0
     assert answers["missing"] == [
         "Error: there is no record 'layers.3.attn:out1'. Of 'layers.3.attn' there are layers.3.attn:out0, layers.3.attn:out0@1",
-        "Error: there is no record 'layers.9:out0'. Modules with records: layers.0.attn, layers.1.attn, layers.2.attn, layers.3.attn",
+        "Error: there is no record 'layers.9:out0'. Did you mean 'layers.3.attn'? "
+        "Modules with records: layers.0.attn, layers.1.attn, layers.2.attn, layers.3.attn",
         "Error: there is no record 'layers.3.attn:grad0'; a gradient exists once backward() ran inside of the block. "
         "Of 'layers.3.attn' there are layers.3.attn:out0, layers.3.attn:out0@1",
     ]
@@ -242,7 +243,7 @@ def test_the_bound_on_memory_holds_and_what_has_no_room_is_counted(tmp_path: Pat
     reason = "the bound on memory, 320 kB, was reached"
     assert answers["summary"]["not_kept"] == [{"reason": reason, "records": 2, "first": "3:out0"}]
     assert answers["summary"]["bytes"] <= answers["summary"]["bound"] == 320_000
-    assert answers["lost"] == f"Error: there is no record '3:out0'. Of 3:out0 1 not kept: {reason}"
+    assert answers["lost"] == f"Error: there is no record '3:out0'. Of 3:out0, 1 record not kept: {reason}"
     for text in (answers["repr"], answers["html"]):
         assert f"2 not kept: {reason}, first 3:out0" in text
     assert answers["kept"] == [True] * 3
@@ -384,3 +385,50 @@ def test_blocks_steps_and_threads(tmp_path: Path) -> None:
     assert slots.startswith("Error: slots: 'weights' is none of in, out, grad")
     assert option == "TypeError: capture() of a model has no option 'payload'; it has modules, slots, full, memory and out"
     assert answers["no model"] == "TypeError: capture() takes 'full' for a model only: tensortap.capture(model, full=...)"
+
+
+NAMES = """
+class Shared(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.act = torch.nn.ReLU()
+        self.body = torch.nn.Sequential(torch.nn.Linear(4, 4), self.act)
+        self.unused, self.empty = torch.nn.Linear(4, 4), Nothing()
+    def forward(self, x):
+        self.empty(x)
+        return self.act(self.body(x))
+class Nothing(torch.nn.Module):
+    def forward(self, x): return None
+def error(call):
+    try: call()
+    except tensortap.Error as problem: return str(problem)
+model = Shared()
+seen = []
+model.act.register_forward_hook(lambda module, given, result: seen.append(result.clone()))
+with tensortap.capture(model, modules="act,unused,empty,body.*", full=True) as cap:
+    model(torch.randn(2, 4))
+tensortap.step()
+answers["paths"] = [torch.equal(cap["body.1"], seen[0]), torch.equal(cap.dump.tensor("body.1", call=1), seen[1]),
+                    "body.1:out0#1" in cap.dump, cap.dump.module("body").names() == cap.module("body").names()]
+answers["below"] = cap.module("body").names()
+answers["missing"] = [error(lambda: cap[name]) for name in ("unused", "empty", "Shared", "body.2")]
+answers["module"] = error(lambda: cap.module("bdy"))
+answers["choice"] = error(lambda: tensortap.capture(net, modules="layers.*.atn"))
+answers["repr"] = [repr(cap), cap.summary["steps"]]
+"""
+
+
+def test_every_path_of_a_module_reads_it_and_missing_records_have_a_reason(tmp_path: Path) -> None:
+    answers = answers_of(tmp_path, NAMES)
+    assert answers["paths"] == [True] * 4
+    assert answers["below"] == ["body.0:out0", "act:out0", "act:out0#1"]
+    unused, empty, other, none = answers["missing"]
+    assert "'unused' was not called" in unused
+    assert "'empty' was called and passed no tensor" in empty
+    assert "'Shared' is not among the captured modules" in other
+    assert "Did you mean 'body.0'?" in none
+    assert "Did you mean" in answers["module"] or "Modules with records: body.0, act" in answers["module"]
+    assert "no module 'layers.*.atn'. Did you mean 'layers.*.attn'?" in answers["choice"]
+    text, steps = answers["repr"]
+    assert "4 modules, 1 step, 3 records" in text and "1 module was never called: unused" in text
+    assert steps == 1

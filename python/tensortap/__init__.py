@@ -14,7 +14,7 @@ from typing import Any, cast
 from tensortap import _core
 from tensortap._capture import Capture, capture, round, set_dump, step
 from tensortap._compare import Comparison, compare
-from tensortap._dump import Dump, joined, open  # tensortap.open is its name
+from tensortap._dump import Dump, open  # tensortap.open is its name
 from tensortap._error import Error
 from tensortap._memory_dump import MemoryDump
 from tensortap._module_capture import ModuleCapture
@@ -23,6 +23,7 @@ from tensortap._notebook import Record
 from tensortap._ops import Op, OpInput, Original
 from tensortap._report import report
 from tensortap._run import RunOptions, RunResult, run
+from tensortap._selection import joined
 from tensortap._serve import Server, serve
 from tensortap._sketch import Sketch, merge_sketches
 from tensortap._topology import atb_json_to_onnx

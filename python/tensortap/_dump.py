@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from tensortap._module_reading import ModuleReading
 from tensortap._notebook import Record, dump_html
 from tensortap._ops import Op, made_op, read_object
 from tensortap._optional import optional_package
+from tensortap._selection import RecordSelection
 from tensortap._sketch import Sketch, read_sketch
 from tensortap._tensors import row_dtype, to_array
 
@@ -26,12 +27,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-def joined(value: str | int | Sequence[object]) -> str:
-    """Join a list as the command line has it: 0,2."""
-    return str(value) if isinstance(value, str | int) else ",".join(str(part) for part in value)
-
-
-class Dump(ModuleReading):
+class Dump(ModuleReading, RecordSelection):
     """A dump of any layout, opened for reading. Everything in it is read when it is asked for.
 
     Parameters
@@ -50,7 +46,7 @@ class Dump(ModuleReading):
         self._core = _core.Dump(os.fsencode(self.path))
 
     def __repr__(self) -> str:
-        lost = 0
+        lost: Any = 0
         with contextlib.suppress(Error):  # a damaged manifest
             lost = self.manifest.get("lost")
         losses = f", {lost} records lost" if isinstance(lost, int) and lost > 0 else ""
@@ -194,77 +190,6 @@ class Dump(ModuleReading):
         """
         row = self._core.find(record) if isinstance(record, str) else range(len(self))[record]
         return read_sketch(self, row)
-
-    def select(
-        self,
-        *,
-        where: str = "",
-        ops: str = "",
-        types: str | Sequence[str] = "",
-        modules: str | Sequence[str] = "",
-        steps: str | int | Sequence[int] = "",
-        last: int | None = None,
-        slots: str | Sequence[str] = "",
-        op: str = "",
-        type: str | Sequence[str] = "",
-        module: str | Sequence[str] = "",
-        step: str | int | Sequence[int] = "",
-        slot: str | Sequence[str] = "",
-        sort: str = "",
-        limit: int | None = None,
-        offset: int = 0,
-    ) -> NDArray[np.intp]:
-        """Choose records, as ``tensortap ls`` does.
-
-        Parameters
-        ----------
-        where : str
-            Only records for which this holds, such as ``nan > 0 or absmax > 6e4``.
-        ops : str
-            Only ops whose name is, or matches, this regular expression.
-        types : str or list of str
-            Only ops of these types, such as ``Conv,Gemm``.
-        modules : str or list of str
-            Only ops of these modules and of those inside them, such as ``layers.3.*``: ``*`` is any text, ``?`` one character. The class of
-            the model in front may be left out.
-        steps : str, int or list of int
-            Only these steps, such as ``0,3-5``.
-        last : int, optional
-            Only the last steps of the dump, or of `steps`, this many.
-        slots : str or list of str
-            Only these slots, such as ``out`` or ``in0,out1``.
-        op, type, module, step, slot
-            Other names of `ops`, `types`, `modules`, `steps` and `slots`.
-        sort : str
-            Order by this column, such as ``absmax``; ``-absmax`` for the largest first. Records without a value come last.
-        limit : int, optional
-            At most this many records.
-        offset : int
-            Leave out this many records at the beginning.
-
-        Returns
-        -------
-        array of int
-            Row numbers, in the order of the dump or of `sort`: ``dump.records[rows]``, ``dump[rows[0]]``.
-
-        Raises
-        ------
-        Error
-            When an argument is wrong; the message begins with its name. When no record is chosen, whatever `where` is: the message has the
-            nearest names. That no record meets `where` is an answer, an empty array.
-        """
-        numbers = (("limit", 1 if limit is None else limit, 1), ("offset", offset, 0), ("last", 1 if last is None else last, 1))
-        for name, number, least in numbers:
-            if number < least:
-                raise Error(f"{name} {number}: the least is {least}", "invalid_argument")
-        words: dict[str, str | int] = {"where": where, "sort": sort, "last": last or 0}
-        both = {"op": (op, ops), "type": (type, types), "module": (module, modules), "step": (step, steps), "slot": (slot, slots)}
-        for name, (one, several) in both.items():
-            texts = [joined(value) for value in (one, several)]
-            if all(texts):
-                raise Error(f"{name} and {name}s are the same: give one of them", "invalid_argument")
-            words[name] = "".join(texts)
-        return self._core.select(words, offset, limit or 0).astype(np.intp)
 
     @functools.cached_property
     def edges(self) -> list[tuple[int, int, int]]:

@@ -86,7 +86,8 @@ class MemoryDump:
         self._first_lost: dict[str, str] = {}  # by reason
 
     def __repr__(self) -> str:
-        return f"<tensortap.MemoryDump: {counted(len(self), 'record')}, {bytes_text(self.used)} of at most {bytes_text(self.bound)}{self.losses()}>"
+        size = f"{bytes_text(self.used)} of at most {bytes_text(self.bound)}"
+        return f"<tensortap.MemoryDump: {counted(len(self), 'record')}, {size}{self.losses()}>"
 
     def __len__(self) -> int:
         return len(self._records)
@@ -100,8 +101,8 @@ class MemoryDump:
 
     def _parts(self, record: str, slot: str | None, step: int | None, call: int | None) -> tuple[str, str, int, int]:
         """Split a name; another path of a shared module becomes the one that counts."""
-        op, *rest = split_name(record, slot, step, call)
-        return (self._aliases.get(op, op), *rest)
+        op, at, of_step, of_call = split_name(record, slot, step, call)
+        return self._aliases.get(op, op), at, of_step, of_call
 
     def names(self) -> list[str]:
         """Give the names of all records, in the order in which they were made."""

@@ -81,7 +81,7 @@ def _not_finite(dump: Dump) -> NDArray[np.bool_]:
 
 
 def _clear_text(dump: Dump) -> str:
-    """Say that there is no NaN and no Inf, of no more records than were counted."""
+    """Report no NaN and no Inf, of no more records than were counted."""
     counted = int(np.sum(_measured(dump, "nan")))
     if counted == 0:
         return "not known whether there is NaN or Inf: no record was counted"

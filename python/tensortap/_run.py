@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tensortap import _core
-from tensortap._dump import Dump, joined
+from tensortap._dump import Dump
 from tensortap._error import Error
+from tensortap._selection import joined
 from tensortap._tensors import from_array, to_array
 
 if TYPE_CHECKING:

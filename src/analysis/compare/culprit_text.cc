@@ -41,7 +41,7 @@ std::string inputs_text(const DumpComparison& comparison, const ComparedValue& v
   const uint32_t without = inputs.without_a + inputs.without_b;
   if (inputs.with_partner == 0) return without > 0 ? "none of its inputs has a partner" : "none of its inputs is known";
   const std::string agree = judgement.in == 0 ? "are equal" : concat("agree to ", three_digits(judgement.in));
-  // Of a module of which only the modules in it were recorded, and no ops.
+  // The module's ops were not recorded, only the modules in it.
   const bool of_modules = comparison.table_b().has_modules_alone();
   const std::string rest = inputs.captured ? "" : ", and some were not captured";
   if (without == 0) return concat(of_modules ? "its inputs and its modules' outputs " : "its inputs ", agree, rest);

@@ -10,8 +10,8 @@
 
 namespace tensortap {
 
-// "/enc.1/scale:out0 (Mul): relative L2 0.2, its inputs are equal", named as in B; "" where the comparison found no culprit. Where values
-// that it is made of have no partner or were not captured, the sentence says so.
+// "/enc.1/scale:out0 (Mul): relative L2 0.2, its inputs are equal", named as in B; "" where the comparison found no culprit. The sentence
+// also counts values on the way to it that have no partner, and names missing ones.
 std::string culprit_text(const DumpComparison& comparison);
 
 // What else is known where the programs part, a sentence without a full stop each: attributes that differ, what is clipped, the ops that

@@ -67,7 +67,7 @@ struct Judgement {
     double share = 0;  // of the elements
   };
   Clipped clipped;
-  // How much of what it is made of was compared. Values on the way that the runtime itself inserted do not count.
+  // How many of its inputs were compared. Values on the way that the runtime itself inserted do not count.
   struct Inputs {
     uint32_t with_partner = 0;
     uint32_t without_a = 0;  // values of A on the way that have no partner

@@ -14,7 +14,8 @@ namespace tensortap {
 
 // {"first_nonfinite": {...} or null, "lead": {...} or null, "seen": {...} or null, "harmless": count, "origins": [...], "failed_op": as
 // failed_op() of query/failed_op.h, "unwritten": [...], "unknown": count, "not_captured": [...], "not_looked_at": count, "left_out":
-// count, "records": count, "known": count, "records_left_out_by_condition": count, "trigger": as in run.json, "headroom": {"float16": [...], "bfloat16": [...]}, "dead_outputs": [...], "gradients": {...} or null}; the forms are those of
+// count, "records": count, "known": count, "records_left_out_by_condition": count, "trigger": as in run.json, "headroom": {"float16":
+// [...], "bfloat16": [...]}, "dead_outputs": [...], "gradients": {...} or null}; the forms are those of
 // find/find_json.h, at most `limit` of each list. The first non-finite value is one of a run: weights that hold some are listed among the
 // origins only.
 //
@@ -42,9 +43,9 @@ bool is_partial(const Json& report);
 // The first of these.
 bool ran_fused(const Json& report);
 
-// Whether an answer without a finding says nothing at all, since no tensor was looked at: `report` is that of find_report(), the manifest of
-// a dump or the summary of a run. Records that a condition left out were looked at, and under the trigger "overflow" all ops that were asked
-// for.
+// Whether an answer without a finding clears nothing, since no tensor was looked at: `report` is that of find_report(), the manifest of
+// a dump or the summary of a run. Records that a condition left out were looked at, and under the trigger "overflow" all ops that were
+// asked for.
 bool saw_nothing(const Json& report);
 
 // {"source": text, "ops": [{"op", "type", "source", "originals"}]}: the ops that come from a source line, or the lines that the ops of that

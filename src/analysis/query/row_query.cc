@@ -207,7 +207,11 @@ std::vector<std::string> unknown_names(std::span<const DumpIndex* const> dumps, 
     sentences.push_back(concat("no op has the type ", quote(type), ".", did_you_mean(type, distinct(dumps, &OpInfo::type))));
   }
   if (!any([&](const OpInfo& op) { return filter->has_module(op); })) {
-    const std::vector<std::string> modules = distinct(dumps, &OpInfo::module);
+    std::vector<std::string> modules = distinct(dumps, &OpInfo::module);
+    // The class of the model in front may be left out.
+    for (size_t i = 0, all = modules.size(); i < all; ++i) {
+      if (const size_t dot = modules[i].find('.'); dot != std::string::npos) modules.push_back(modules[i].substr(dot + 1));
+    }
     sentences.push_back(modules.empty()
                             ? std::string("the dump names no modules")
                             : concat("no module is, or lies in, ", quote(query.module), ".", nearest_of(query.module, modules)));

@@ -165,7 +165,7 @@ void Sentences::add_nonfinite(const Json& report) {
               "#table?where=nan%20%3E%200%20or%20pos_inf%20%3E%200%20or%20neg_inf%20%3E%200");
   } else if (saw_nothing(report)) {
     add("unsure", count_in(report, "records") == 0 ? "No tensor was looked at: the dump has no records."
-                                                   : "Of no record does the dump tell whether it holds NaN or Inf.");
+                                                   : "The dump counts NaN and Inf in none of its records.");
   } else {
     add_clear(report, report.at("origins").empty() ? "No NaN and no Inf was seen." : "No NaN and no Inf was seen, except intended ones.");
   }

@@ -29,6 +29,7 @@ constexpr std::array kCommands = {
     Command{kCapture, "exec", "Run an unmodified program and capture what its operators of PyTorch or ONNX Runtime read and produce",
             R"(  tensortap exec -- python train.py                       statistics of every op
   tensortap exec --tensors --ops softmax --steps 1-2 -- python train.py
+  tensortap exec --full --modules "layers.3.*" -- python train.py
   tensortap exec --config dump.json --out dump -- torchrun --nproc-per-node 2 train.py
   tensortap exec --summary summary.json -- ./program
   tensortap exec --idle -- python train.py                nothing, until `tensortap set` selects something)",
@@ -56,6 +57,7 @@ constexpr std::array kCommands = {
             R"(  tensortap ls dump
   tensortap ls dump --where "nan > 0"
   tensortap ls dump --types Conv --sort -absmax --limit 10
+  tensortap ls dump --modules "layers.3.*" --last 2       of layer 3, in the last two steps
   tensortap ls dump --json | jq .op)",
             true, declare_ls},
     Command{kLook, "show", "Show one record: description, statistics, values",
@@ -86,6 +88,7 @@ constexpr std::array kCommands = {
     Command{kCompare, "compare", "Compare the values of two dumps, across runtimes, releases and fusion",
             R"(  tensortap compare new old                               exit code 1 when something is outside of the tolerance
   tensortap compare new old --only differing --sort own   the ops that add most error themselves
+  tensortap compare new old --modules decoder --last 1    the values of one module, in the last compared step
   tensortap compare new old --noise old_nudged            effects of other rounding are no difference
   tensortap compare new old --tolerance rules.txt --csv table.csv
   tensortap compare new old --map names.txt --steps 3:4 --json)",

@@ -78,7 +78,7 @@ struct CompareOptions {
   [[nodiscard]] bool wants_table() const { return selects() || !only.empty() || !sort.empty() || limit > 0; }
 };
 
-// What all parts give out.
+// The output of all parts.
 struct Shown {
   std::string csv;
   size_t values = 0;  // that the options choose

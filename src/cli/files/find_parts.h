@@ -36,8 +36,8 @@ struct FindTarget {
 };
 
 // Asks the dump. Of one with several parts all of them, or the chosen ones: the answer begins with a sentence over all. kFound when one
-// finds something, otherwise kFailed when one could not be asked or is not complete, or when there was nothing to judge in any. Errors: those of opening a dump and of `ask`, where no
-// part gives an answer; those of `finish`.
+// finds something, otherwise kFailed when one could not be asked or is not complete, or when there was nothing to judge in any.
+// Errors: those of opening a dump and of `ask`, where no part gives an answer; those of `finish`.
 Result<ExitCode> ask_find(const FindTarget& target, const FindQuestion& question, Terminal& terminal);
 
 }  // namespace tensortap::cli

@@ -37,7 +37,7 @@ size_t rows_of(std::string_view line) {
   return 1 + (columns == 0 ? 0 : columns - 1) / kScreenColumns;
 }
 
-// The lines of an answer: all of them, or those that fit on a screen. What limits the answer is never left out.
+// The lines of an answer: all of them, or those that fit on a screen. Limits of the answer are never left out.
 class AnswerLines {
  public:
   AnswerLines(Terminal& terminal, bool all) : terminal_(terminal), all_(all) {}
@@ -154,7 +154,7 @@ void add_other_origins(AnswerLines& lines, const Json& report, const Json* told)
 std::string_view healthy_text(const Json& report) {
   if (saw_nothing(report)) {
     return count_in(report, "records") == 0 ? "nothing was looked at: the dump has no records"
-                                            : "unknown: of no record does the dump tell whether it holds NaN or Inf";
+                                            : "unknown: the dump counts NaN and Inf in none of its records";
   }
   if (count_in(report, "left_out") > 0) return "no NaN and no Inf in the records that were kept";
   if (count_in(report, "not_looked_at") > 0) return "no NaN and no Inf in the records that were looked at";

@@ -12,7 +12,7 @@ namespace tensortap::cli {
 
 // At most one screen, worst news first: each finding once, and how many there are of the rest. With `all` the whole way of each value, and
 // whole lists.
-// What limits the answer, such as records that were not looked at, is never left out.
+// Limits of the answer, such as records that were not looked at, are never left out.
 void print_find_report(Terminal& terminal, const Json& report, bool all);
 
 // One line of a report that has a finding.

@@ -17,7 +17,7 @@ inline constexpr std::string_view kReasonOtherSteps = "ran only in steps that we
 inline constexpr std::string_view kReasonInsideCompiled = "module inside of a compiled function: its operators are captured";
 inline constexpr std::string_view kReasonFused = "kernels fused by torch.compile; exec --compile captures ops";
 
-// Of an op with other records, in "partly".
+// The reason in "partly", for an op that has other records.
 inline constexpr std::string_view kReasonRecordLost = "a record was lost (see losses)";
 // The member of run.json that counts records which were measured and then left out by `where` or the overflow trigger.
 inline constexpr const char* kLeftOutByCondition = "records_left_out_by_condition";

@@ -34,8 +34,8 @@ class NamePattern {
 // characters that cannot be written that way.
 std::string literal_pattern(std::string_view name);
 
-// RE2 for the whole name of a module: one of "model.layers.*,head", or a module inside of one; "*" is any text, "?" one character. The class
-// of the model in front may be left out, as in "layers.3" for "Net.layers.3".
+// RE2 for the whole name of a module: one of "model.layers.*,head", or a module inside of one; "*" is any text, "?" one character. The
+// class of the model in front may be left out, as in "layers.3" for "Net.layers.3".
 std::string module_pattern(std::string_view globs);
 
 }  // namespace tensortap

@@ -84,7 +84,10 @@ std::vector<std::string> all_types(std::span<const OpInfo> ops) {
 
 std::vector<std::string> all_modules(std::span<const OpInfo> ops) {
   std::set<std::string> modules;
-  for (const OpInfo& op : ops) modules.insert(op.module);
+  for (const OpInfo& op : ops) {
+    modules.insert(op.module);
+    if (const size_t dot = op.module.find('.'); dot != std::string::npos) modules.insert(op.module.substr(dot + 1));
+  }
   modules.erase("");
   return without_repeats(modules);
 }

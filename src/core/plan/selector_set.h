@@ -78,6 +78,7 @@ bool has_type(const OpInfo& op, std::string_view type);
 // Every name that people may call an op by: its own, its original nodes' and its outputs'.
 std::vector<std::string> all_names(std::span<const OpInfo> ops);
 std::vector<std::string> all_types(std::span<const OpInfo> ops);
+// With and without the class of the model in front.
 std::vector<std::string> all_modules(std::span<const OpInfo> ops);
 
 }  // namespace tensortap
