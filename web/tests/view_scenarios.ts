@@ -18,6 +18,7 @@ interface Facts {
     element: number[];
     layerNorms: number;
     records: number;
+    matrix: number;
     kinds: { record: number; dtype: string }[];
   };
   // A folder for what the page saves.
@@ -46,7 +47,7 @@ const VIEWS: [string, Served, string, string][] = [
   ['start', training, '#start', '.overview-card'],
   ['table', training, '#table?row=3', '.row .op'],
   ['graph', training, '#graph?op=2', '.panel .op-name'],
-  ['tensor', training, '#tensor?record=4', '.picture'],
+  ['tensor', training, `#tensor?record=${facts.training.matrix}`, '.picture'],
   ['steps', training, '#steps?preset=gradients', '.curves li'],
   ['start of two', pair, '#start', '.finding'],
   ['pairs', pair, '#pairs', '.row'],

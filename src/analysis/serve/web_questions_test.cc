@@ -250,10 +250,11 @@ TEST(WebSearch, AModulesSpellingFindsTheOperators) {
   static const auto answers = [] {
     auto dump = std::make_unique<VectorDumpIndex>();
     dump->add_op(QueryDump::op("net.norm/native_layer_norm", "native_layer_norm"));
+    dump->add_op(QueryDump::op("net.norm/LayerNormBackward", "mul"));
     return WebAnswers::of(ServedDump::of("norms", std::move(dump)), nullptr);
   }();
   const Json found = Json::parse(answers->get("/api/search?q=LayerNorm").body);
-  ASSERT_EQ(found.at("total"), 2);
+  ASSERT_EQ(found.at("total"), 3);
   EXPECT_EQ(found.at("items")[0].at("kind"), "type");
   EXPECT_EQ(found.at("items")[0].at("fragment"), "#table?type=native_layer_norm");
   EXPECT_EQ(Json::parse(answers->get("/api/search?q=LayerNorms").body).at("total"), 0);
