@@ -42,7 +42,7 @@ const servers = await Promise.all([
 ]);
 const [training, pair, job, two, live] = servers;
 
-// Each view: where it is, and what is there when it has come.
+// Each view: its server, its place, and a part that appears with it.
 const VIEWS: [string, Served, string, string][] = [
   ['start', training, '#start', '.overview-card'],
   ['table', training, '#table?row=3', '.row .op'],
@@ -106,7 +106,7 @@ function lookOf([name, look]: [string, Look]): Scenario {
   };
 }
 
-// Counts the clicks of a person: what the page itself does is none.
+// Counts the clicks of a person.
 class Hand {
   clicks = 0;
   readonly visitor: Visitor;

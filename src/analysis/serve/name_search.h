@@ -33,7 +33,7 @@ class NameSearch {
     std::vector<Hit> best;  // whole names first, then ends of names, then beginnings, then the shortest
     size_t total = 0;
   };
-  // Names that contain `text`, whatever its capitals (ASCII), or with underscores where its capitals begin words. Nothing for an empty text.
+  // Names that contain `text`, whatever its capitals (ASCII), or with underscores before its capitals. Nothing for an empty text.
   [[nodiscard]] Hits find(std::string_view text, size_t limit) const { return find(text, limit, std::nullopt); }
   // Only names of one kind; all of them, in their order, for an empty text.
   [[nodiscard]] Hits find(std::string_view text, size_t limit, std::optional<Kind> kind) const;
