@@ -156,7 +156,7 @@ function PartsView({ answer, job }: { answer: RanksAnswer; job: string }) {
   );
 }
 
-// What was not judged is not said to be right.
+// The heading does not clear questions that were not judged.
 function allClear(answers: RankAnswer[]): string {
   const open = answers.filter((one) => /^(not judged|nothing to judge|the dumps do not say)/.test(one.text)).length;
   return open === 0 ? 'Nothing is wrong in this job' : `Nothing was found; ${counted(open, 'question')} could not be judged`;
