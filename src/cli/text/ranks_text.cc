@@ -186,9 +186,10 @@ void Answers::replicas() {
   if (compared == 0) return answer(question, false, "no weight and no reduced gradient of two ranks was captured");
   const uint64_t never = count_in(replicas, "never_equal");
   if (never == compared) {
-    return answer(question, false,
-                  fmt::format("not judged: none of {} was ever equal in two ranks, as shards are; --groups lists the ranks that must be equal",
-                              counted(compared, "tensor")));
+    return answer(
+        question, false,
+        fmt::format("not judged: none of {} was ever equal in two ranks, as shards are; --groups lists the ranks that must be equal",
+                    counted(compared, "tensor")));
   }
   const bool two = report_.at("ranks").size() == 2;
   const std::string_view or_before = two ? ", or apart before the first step that was captured: two ranks cannot say" : "";
