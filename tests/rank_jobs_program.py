@@ -110,7 +110,7 @@ def scale(fault: bool) -> None:
 
 
 def noise(fault: bool) -> None:
-    """Train data parallel by hand; the last rank adds noise of its own to a gradient that was reduced before step 3."""
+    """Train data parallel by hand; the last rank changes a gradient that was reduced in step 3."""
     model = Net()
     optimizer = torch.optim.SGD(model.parameters(), 0.05)
     last = dist.get_rank() == dist.get_world_size() - 1

@@ -12,7 +12,7 @@ import numpy as np
 import onnxruntime_api as api
 import pytest
 import table_support as made
-from cli_support import COMMAND, NativeDump, package_alone, small_model
+from cli_support import COMMAND, NativeDump, package_alone
 from serve_live_test import wait_for_capture
 from torch_support import PYTHON
 from web_pairs_test import captured_pair
@@ -72,6 +72,22 @@ for one in (
     torch.neg(one)
 """
 
+# Takes ten steps a second until a file tells it to end.
+RUNNING = """
+import pathlib
+import time
+import torch
+
+torch.set_num_threads(1)
+model = torch.nn.Linear(12, 16)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+while not pathlib.Path("stop").exists():
+    optimizer.zero_grad()
+    model(torch.randn(4, 12)).square().mean().backward()
+    optimizer.step()
+    time.sleep(0.1)
+"""
+
 # What NumPy makes of the same values; bfloat16 has no name there and leaves as float32. 0.1 in bfloat16 is 205/2048.
 NEGATED = {
     "float64": -np.array([[0.1, 1 / 3, 3], [1e-300, 2, 0]]),
@@ -101,6 +117,7 @@ def training_facts(folder: Path) -> dict[str, Any]:
         "element": [int(part) for part in np.argwhere(~np.isfinite(values))[0]],
         "layerNorms": kinds.count("native_layer_norm"),
         "records": len(rows),
+        "matrix": next(number for number, kind in enumerate(kinds) if kind == "relu"),
         "kinds": kinds_of(dump, rows, kinds),
     }
 
@@ -149,15 +166,15 @@ def test_every_view_is_accessible_and_daily_tasks_take_few_clicks(tmp_path: Path
         "saved": str(tmp_path),
     }
     (tmp_path / "facts.json").write_text(json.dumps(facts))
-    small_model(tmp_path / "m.onnx")
-    words = [str(COMMAND), "run", "m.onnx", "--runs", "1000000000", "--out", "live"]
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(words, cwd=tmp_path, env=os.environ, stdout=quiet, stderr=quiet) as program:
+    (tmp_path / "running.py").write_text(RUNNING)
+    words = [COMMAND, "exec", "--quiet", "--out", "live", "--", PYTHON, "running.py"]
+    environment = {**os.environ, "PYTHONPATH": str(package_alone(tmp_path))}
+    with subprocess.Popen(words, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
         try:
             wait_for_capture(tmp_path / "live", {})
             results = scenarios("view_scenarios.ts", tmp_path / "facts.json")
         finally:
-            program.kill()
+            (tmp_path / "stop").touch()
     assert len(results) == 13
     assert {name: problem for name, problem in results.items() if problem is not None} == {}
     check_saved(tmp_path)

@@ -150,7 +150,7 @@ TEST_F(RanksOfTwo, AWeightThatNeverWasEqualIsAShardUnlessItsGradientIsEqual) {
     other_weights(rank, made);
     for (int64_t step = 0; rank == 1 && step < kSteps; ++step) scale(row(made, kGradient, step), 0.9);
   });
-  EXPECT_EQ(ranks().code, 0) << "a shard has gradients of its own";
+  EXPECT_EQ(ranks().code, 0) << "a shard has separate gradients";
   EXPECT_THAT(ranks().out, HasSubstr("2 never were, as shards, or apart before the first step that was captured: two ranks cannot say"));
 }
 

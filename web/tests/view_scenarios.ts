@@ -18,6 +18,7 @@ interface Facts {
     element: number[];
     layerNorms: number;
     records: number;
+    matrix: number;
     kinds: { record: number; dtype: string }[];
   };
   // A folder for what the page saves.
@@ -41,12 +42,12 @@ const servers = await Promise.all([
 ]);
 const [training, pair, job, two, live] = servers;
 
-// Each view: where it is, and what is there when it has come.
+// Each view: its server, its place, and a part that appears with it.
 const VIEWS: [string, Served, string, string][] = [
   ['start', training, '#start', '.overview-card'],
   ['table', training, '#table?row=3', '.row .op'],
   ['graph', training, '#graph?op=2', '.panel .op-name'],
-  ['tensor', training, '#tensor?record=4', '.picture'],
+  ['tensor', training, `#tensor?record=${facts.training.matrix}`, '.picture'],
   ['steps', training, '#steps?preset=gradients', '.curves li'],
   ['start of two', pair, '#start', '.finding'],
   ['pairs', pair, '#pairs', '.row'],
@@ -105,7 +106,7 @@ function lookOf([name, look]: [string, Look]): Scenario {
   };
 }
 
-// Counts the clicks of a person: what the page itself does is none.
+// Counts the clicks of a person.
 class Hand {
   clicks = 0;
   readonly visitor: Visitor;

@@ -22,7 +22,7 @@ void PairRanges::add(std::span<const RankCell> cells) {
   if (one.role != CellRole::kOther || one.is_read || one.is_shard || !one.is_forward) return;
   if (one.shape != other.shape || !(one.l2 > 0) || !(other.l2 > 0) || is_collective(job_.ops()[one.key.job_op].type)) return;
   // Equal values, as of weights, say nothing of ranges.
-  if (one.content != 0 && one.content == other.content) return;
+  if (one.content != 0 && one.content == other.content && (one.has_digest || one.l2 == other.l2)) return;
   const double distance = std::log(other.l2 / one.l2);
   Series& series = series_[{one.key.job_op, one.key.call, one.key.slot}];
   ++series.steps;

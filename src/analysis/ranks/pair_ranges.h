@@ -16,9 +16,9 @@
 namespace tensortap {
 
 // Two ranks have no median, so that none of them is usual. What remains: batches come to either rank by chance, so that now the one and now
-// the other has the larger values. A tensor of the forward pass that is several times larger in the same rank in all steps until the last one
+// the other has the larger values. A tensor of the forward pass that is several times larger in the same rank in all steps until the last
 // shows that the ranks compute something else. One such tensor may be a shard; a quarter of all is a finding. Gradients are not judged, as
-// those of a batch that is fitted nearly vanish; neither are weights, shards, what collectives bring, and what is equal.
+// those of a batch that is fitted nearly vanish; neither are weights, shards, outputs of collectives, and equal values.
 class PairRanges {
  public:
   // `job` is borrowed. Judges nothing unless it has exactly two ranks.

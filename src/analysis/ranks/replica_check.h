@@ -21,7 +21,7 @@ namespace tensortap {
 // half do, the others must, too. So shards raise no alarm. Contents are compared by digest, else by extremes, counts and l2.
 //
 // Of two ranks no half is the larger one. What one of them holds must be what the other one holds where an all-reduce left it, and where a
-// weight is changed by equal gradients: that weight is no shard. Which of the two is off, nobody knows.
+// weight is changed by equal gradients: that weight is no shard. Two ranks cannot show which of them is off.
 class ReplicaCheck {
  public:
   // `cells` and its job are borrowed. Without groups of the caller's (`given`), those of the dumps are taken; of a job that names none, all

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <tuple>
 #include <unordered_set>
+#include <utility>
 
 #include "base/text.h"
 
@@ -79,15 +81,8 @@ NameSearch::Hits NameSearch::all_of(Kind kind, size_t limit) const {
   return hits;
 }
 
-NameSearch::Hits NameSearch::find(std::string_view text, size_t limit, std::optional<Kind> kind) const {
-  if (text.empty() && kind) return all_of(*kind, limit);
-  Hits hits;
-  const std::string wanted = to_lower(text);
-  if (wanted.empty()) return hits;
-  struct Found {
-    int rank;
-    size_t name;
-  };
+// In the order of the names.
+std::vector<NameSearch::Found> NameSearch::found_of(std::string_view wanted, std::optional<Kind> kind) const {
   std::vector<Found> found;
   for (size_t at = letters_.find(wanted); at != std::string::npos;) {
     const auto name = std::prev(std::ranges::upper_bound(names_, at, {}, &Name::begin));
@@ -102,7 +97,19 @@ NameSearch::Hits NameSearch::find(std::string_view text, size_t limit, std::opti
     }
     at = letters_.find(wanted, end);
   }
-  if (const std::string words = with_underscores(text); found.empty() && words != wanted) return find(words, limit, kind);
+  return found;
+}
+
+NameSearch::Hits NameSearch::find(std::string_view text, size_t limit, std::optional<Kind> kind) const {
+  if (text.empty() && kind) return all_of(*kind, limit);
+  Hits hits;
+  if (text.empty()) return hits;
+  std::vector<Found> found = found_of(to_lower(text), kind);
+  if (const std::string words = with_underscores(text); words != to_lower(text)) {
+    std::vector<Found> both;
+    std::ranges::set_union(found, found_of(words, kind), std::back_inserter(both), {}, &Found::name, &Found::name);
+    found = std::move(both);
+  }
   hits.total = found.size();
   const auto before = [this](const Found& a, const Found& b) {
     return std::tuple(a.rank, names_[a.name].size, a.name) < std::tuple(b.rank, names_[b.name].size, b.name);

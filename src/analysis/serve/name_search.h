@@ -33,7 +33,7 @@ class NameSearch {
     std::vector<Hit> best;  // whole names first, then ends of names, then beginnings, then the shortest
     size_t total = 0;
   };
-  // Names that contain `text`, whatever its capitals (ASCII). Nothing for an empty text.
+  // Names that contain `text`, whatever its capitals (ASCII), or with underscores before its capitals. Nothing for an empty text.
   [[nodiscard]] Hits find(std::string_view text, size_t limit) const { return find(text, limit, std::nullopt); }
   // Only names of one kind; all of them, in their order, for an empty text.
   [[nodiscard]] Hits find(std::string_view text, size_t limit, std::optional<Kind> kind) const;
@@ -49,6 +49,11 @@ class NameSearch {
     uint32_t group;
     const char* text;  // as the dump has it
   };
+  struct Found {
+    int rank;
+    size_t name;
+  };
+  [[nodiscard]] std::vector<Found> found_of(std::string_view wanted, std::optional<Kind> kind) const;
   [[nodiscard]] Hits all_of(Kind kind, size_t limit) const;
   void add(Kind kind, std::string_view name, OpId op, uint32_t group = 0);
 

@@ -1,4 +1,5 @@
-// /api/compare, /api/pairs, /api/pair/N with its /slice, /exact, /find and /places, /api/unpaired; and what the comparison adds to other answers.
+// /api/compare, /api/pairs, /api/pair/N with its /slice, /exact, /find and /places, /api/unpaired; and what the comparison
+// adds to other answers.
 
 #ifndef TENSORTAP_SERVE_PAIR_ANSWERS_H_
 #define TENSORTAP_SERVE_PAIR_ANSWERS_H_

@@ -16,7 +16,7 @@ inline constexpr int64_t kMostCells = 512;  // of a picture, across and down
 // cells of several elements; a NaN or Inf in a cell shows. Errors: kInvalidArgument with what is wrong.
 Result<Answer> slice_answer(const Elements& elements, const WebRequest& request);
 
-// The same part with every digit, in Elements::exact_type(): its name in NumPy stands in the header. Errors: kInvalidArgument with what is
+// The same part with every digit, in Elements::exact_type(): the header contains its name in NumPy. Errors: kInvalidArgument with what is
 // wrong, also for more than kMostCells each way.
 Result<Answer> exact_answer(const Elements& elements, const WebRequest& request);
 

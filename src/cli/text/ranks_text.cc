@@ -130,7 +130,7 @@ void Answers::nonfinite() {
   if (alike.size() > 1) answers_.back().examples.push_back(sentence_of(fmt::format("at the same place in {}", rank_words(alike))));
 }
 
-// Of a job of two ranks.
+// The answer for a job of two ranks.
 void Answers::apart_of_two(const Json& pair) {
   const std::string_view question = "apart from each other";
   const uint64_t judged = count_in(pair, "judged");
@@ -186,9 +186,10 @@ void Answers::replicas() {
   if (compared == 0) return answer(question, false, "no weight and no reduced gradient of two ranks was captured");
   const uint64_t never = count_in(replicas, "never_equal");
   if (never == compared) {
-    return answer(question, false,
-                  fmt::format("not judged: none of {} was ever equal in two ranks, as shards are; --groups says which ranks must be equal",
-                              counted(compared, "tensor")));
+    return answer(
+        question, false,
+        fmt::format("not judged: none of {} was ever equal in two ranks, as shards are; --groups lists the ranks that must be equal",
+                    counted(compared, "tensor")));
   }
   const bool two = report_.at("ranks").size() == 2;
   const std::string_view or_before = two ? ", or apart before the first step that was captured: two ranks cannot say" : "";

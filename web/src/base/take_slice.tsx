@@ -18,7 +18,7 @@ const NARROW = /^(bfloat16|float8|float4|u?int[124]$)/;
 interface Properties {
   address: string;
   parameters: Parameters;
-  // Of the tensor; null for differences, which are computed.
+  // The tensor's type; null for differences, which are computed.
   dtype: string | null;
   at: At;
   window: Window;

@@ -188,6 +188,7 @@ export interface OpAnswer {
   reason: string;
   forward: { op: string; module: string | null; source: string | null } | null;
   originals: { name: string; type: string }[];
+  steps: { first: number; last: number; count: number } | null;
   records: number;
 }
 

@@ -92,14 +92,14 @@ function slotOf(record: string): string {
   return record.slice(record.lastIndexOf(':') + 1).replace(/@.*/, '');
 }
 
-// The step to show where none was chosen: the first in which the op had a value that is not finite, else the last.
-function useStep(op: number, dump: DumpInfo, which: Which, chosen: number | null): number | null {
+// The step to show where none was chosen: the first in which the op had a value that is not finite, else its last.
+function useStep(op: number, dump: DumpInfo, which: Which, chosen: number | null, last: number | null): number | null {
   const path = pathOf('/api/records', { dump: which, op, where: NON_FINITE, limit: 1 });
   const first = useAnswer<List<RecordRow>>(chosen === null && dump.steps.length > 1 ? path : null);
   if (chosen !== null) return chosen;
   if (dump.steps.length < 2) return dump.steps[0] ?? null;
   if (first.loading || first.path !== path) return null;
-  return first.value?.items[0]?.step ?? dump.steps[dump.steps.length - 1];
+  return first.value?.items[0]?.step ?? last;
 }
 
 const SHOWN = 60;
@@ -115,7 +115,7 @@ interface OpPanelProperties {
 
 export function OpPanel({ op, dump, which, step, isCompared }: OpPanelProperties) {
   const answer = useAnswer<OpAnswer>(pathOf(`/api/op/${op}`, { dump: which }));
-  const shownStep = useStep(op, dump, which, step);
+  const shownStep = useStep(op, dump, which, step, answer.value?.steps?.last ?? null);
   const rows = useAnswer<List<RecordRow>>(
     shownStep === null ? null : pathOf('/api/records', { dump: which, op, step: shownStep, limit: SHOWN }),
   );

@@ -156,6 +156,12 @@ function PartsView({ answer, job }: { answer: RanksAnswer; job: string }) {
   );
 }
 
+// The heading does not clear questions that were not judged.
+function allClear(answers: RankAnswer[]): string {
+  const open = answers.filter((one) => /^(not judged|nothing to judge|the dumps do not say)/.test(one.text)).length;
+  return open === 0 ? 'Nothing is wrong in this job' : `Nothing was found; ${counted(open, 'question')} could not be judged`;
+}
+
 export function RanksView({ place, job }: { place: Place; job: string }) {
   const { answer, error } = useRanks();
   if (error) return <Problem text={error} />;
@@ -178,7 +184,7 @@ export function RanksView({ place, job }: { place: Place; job: string }) {
   return (
     <div class="start-view ranks-view">
       <main>
-        <h1>{wrong.length > 0 ? 'What is wrong in this job' : 'Nothing is wrong in this job'}</h1>
+        <h1>{wrong.length > 0 ? 'What is wrong in this job' : allClear(fine)}</h1>
         {answer.troubles.map((trouble) => (
           <p key={trouble} class="problem">
             {trouble}

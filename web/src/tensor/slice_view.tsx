@@ -18,7 +18,7 @@ export interface SliceSource {
   address: string;
   findAddress: string;
   parameters: Record<string, string | null>;
-  // Of the values; null where they are computed.
+  // The type of the values; null for computed ones.
   dtype: string | null;
   jumps: Record<string, string>;
 }
