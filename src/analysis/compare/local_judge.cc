@@ -124,7 +124,7 @@ LocalJudge::Inputs LocalJudge::inputs_of(const Way& way) const {
     inputs.zeros |= facts.zero;
     inputs.distance = std::max(inputs.distance, double{facts.distance});
     inputs.max_abs = std::max(inputs.max_abs, double{facts.max_abs});
-    inputs.roundings = std::max(inputs.roundings, double{facts.roundings});
+    inputs.sums = std::max(inputs.sums, double{facts.sums});
     inputs.norms.push_back({double{facts.norm}, b_.dump().rows()[row].numel});
   }
   return inputs;
@@ -178,9 +178,10 @@ void LocalJudge::judge_made(const Pair& pair, const Difference& difference, Judg
   judgement.clipped = made.way.clipped;
   const double error = difference.relative_l2;
   const double spread = std::sqrt(1 + static_cast<double>(judgement.gap));
-  const double of_sums = roundings_of_sums(pair, made.way);
-  const double roundings = std::max(own_roundings(kind, of_b, b_.dump(), made.way.b.inputs), of_sums);
-  facts_[pair.row_b].roundings = static_cast<float>(std::max(of_sums, inputs.roundings));
+  const double of_sums = error_of_sums(pair, made.way);
+  double roundings = own_roundings(kind, of_b, b_.dump(), made.way.b.inputs);
+  if (judgement.step > 0) roundings = std::max(roundings, of_sums / judgement.step);
+  facts_[pair.row_b].sums = static_cast<float>(std::max(of_sums, inputs.sums));
   judgement.allowed = allowed_by(kind, of_b.slot_index > 0, roundings * judgement.step, spread, inputs, judgement.in);
   if (judgement.in > 0 && kind.is_gate) {
     const double changed = std::sqrt(judgement.in) + kOfFewGates / std::sqrt(static_cast<double>(std::max<uint64_t>(of_b.numel, 1)));
@@ -268,8 +269,7 @@ Finding LocalJudge::small_finding_of(const Pair& pair, const Difference& differe
   const double step = std::max(pair.step, double{facts_[pair.row_b].step});
   if (made.zero || made.whole || made.way.quantises() || pair.step == 0 || !std::isfinite(judgement.allowed)) return Finding::kNone;
   // Sums over many elements add more than the depth of a program lets expect.
-  const double sums = std::max(1.0, double{facts_[pair.row_b].roundings} / kOfDepth);
-  const double depth = pair.model / pair.step * step * sums;
+  const double depth = pair.model / pair.step * std::max(step, double{facts_[pair.row_b].sums} / kOfDepth);
   const double most = step >= kCoarse ? std::min(depth, kMostRoundings * step) : depth;
   return difference.relative_l2 > allow_ * most ? Finding::kGrown : Finding::kNone;
 }

@@ -121,9 +121,9 @@ class LocalJudge {
     uint32_t changed_weight = kNoRow;
     double step = 0;  // of the coarsest type on the whole way
     bool zeros = false;
-    double distance = 0;   // largest |a - b|
-    double max_abs = 0;    // largest difference of an element
-    double roundings = 1;  // most of one sum on the whole way
+    double distance = 0;  // largest |a - b|
+    double max_abs = 0;   // largest difference of an element
+    double sums = 0;      // largest error that one sum adds, on the whole way
     std::vector<TensorNorm> norms;
   };
   struct Facts {
@@ -132,7 +132,7 @@ class LocalJudge {
     float norm = 0;
     float max_abs = 0;
     float step = 0;
-    float roundings = 1;  // most that one sum over many elements added, on the whole way
+    float sums = 0;  // largest error that one sum over many elements adds, on the whole way
     uint32_t changed_weight = kNoRow;
     bool out = false;
     bool zero = false;  // small beside what it was made of, as a sum may be, or made of such: its error says nothing of what follows
@@ -154,8 +154,8 @@ class LocalJudge {
   [[nodiscard]] Way way_of(const Pair& pair);
   static void note_codes(bool of_a, int bits, Way& way);
   const OpKind& kind_of(bool of_a, uint32_t row);
-  // How many roundings the sums between a pair and its inputs may add, those without a partner too; 1 without sums.
-  double roundings_of_sums(const Pair& pair, const Way& way);
+  // The largest error that one op between a pair and its inputs adds by summing, those without a partner too.
+  double error_of_sums(const Pair& pair, const Way& way);
   [[nodiscard]] bool quantises(const Pair& pair);
   // Returns the step of the coarsest type that ops made.
   double look_between(bool of_a, std::span<const uint32_t> rows, Way& way);

@@ -75,8 +75,8 @@ const OpKind& LocalJudge::kind_of(bool of_a, uint32_t row) {
   return (of_a ? kinds_a_ : kinds_b_).of(op, table.dump().ops()[op]);
 }
 
-double LocalJudge::roundings_of_sums(const Pair& pair, const Way& way) {
-  double most = 1;
+double LocalJudge::error_of_sums(const Pair& pair, const Way& way) {
+  double most = 0;
   for (const bool of_a : {true, false}) {
     const DumpIndex& dump = (of_a ? a_ : b_).dump();
     const WayBetween& side = of_a ? way.a : way.b;
@@ -84,7 +84,7 @@ double LocalJudge::roundings_of_sums(const Pair& pair, const Way& way) {
     read.insert(read.end(), side.between.begin(), side.between.end());
     std::vector<uint32_t> made = side.between;
     made.push_back(of_a ? pair.row_a : pair.row_b);
-    for (const uint32_t row : made) most = std::max(most, reduction_roundings(kind_of(of_a, row), dump.rows()[row], dump, read));
+    for (const uint32_t row : made) most = std::max(most, error_of_sum(kind_of(of_a, row), dump.rows()[row], dump, read));
   }
   return most;
 }
