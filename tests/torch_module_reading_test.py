@@ -161,5 +161,5 @@ def test_gradients_of_several_outputs_and_those_that_no_hook_sees(tmp_path: Path
     assert same == [True, True, True]
     assert names == ["layers.1:out0"]
     why = "a reentrant checkpoint has gradients in its second run only; use_reentrant=False shows them"
-    assert reason == f"there is no record 'layers.1:grad0'. Of layers.1:grad0 1 not kept: {why}"
+    assert reason == f"there is no record 'layers.1:grad0'. Of layers.1:grad0, 1 record not kept: {why}"
     assert f"1 not kept: {why}, first layers.1:grad0" in said

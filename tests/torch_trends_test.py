@@ -86,7 +86,7 @@ layers = [layer for _ in range(10) for layer in (nn.Linear(32, 32), getattr(nn, 
 model = nn.Sequential(*layers, nn.Linear(32, 4))
 optimizer = torch.optim.SGD(model.parameters(), 1e-2)
 x, y = torch.randn(64, 32), torch.randint(0, 4, (64,))
-for step in range(2):
+for step in range(4):
     optimizer.zero_grad()
     F.cross_entropy(model(x), y).backward()
     optimizer.step()

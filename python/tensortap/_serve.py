@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterable
 from types import TracebackType
 
-from tensortap.__main__ import places
+from tensortap._command_places import places
 from tensortap._dump import Dump
 from tensortap._error import Error
 

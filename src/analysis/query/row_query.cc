@@ -199,14 +199,14 @@ std::vector<std::string> unknown_names(std::span<const DumpIndex* const> dumps, 
     return std::ranges::any_of(dumps, [&](const DumpIndex* dump) { return std::ranges::any_of(dump->ops(), holds); });
   };
   std::vector<std::string> sentences;
-  if (!any([&](const OpInfo& op) { return filter->has_name(op); })) {
+  if (!query.op.empty() && !any([&](const OpInfo& op) { return filter->has_name(op); })) {
     sentences.push_back(concat("no op is, or matches, ", quote(query.op), ".", nearest_of(query.op, distinct(dumps, &OpInfo::name))));
   }
   for (const std::string& type : filter->types()) {
     if (any([&](const OpInfo& op) { return op.type == type; })) continue;
     sentences.push_back(concat("no op has the type ", quote(type), ".", did_you_mean(type, distinct(dumps, &OpInfo::type))));
   }
-  if (!any([&](const OpInfo& op) { return filter->has_module(op); })) {
+  if (!query.module.empty() && !any([&](const OpInfo& op) { return filter->has_module(op); })) {
     std::vector<std::string> modules = distinct(dumps, &OpInfo::module);
     // The class of the model in front may be left out.
     for (size_t i = 0, all = modules.size(); i < all; ++i) {
@@ -241,9 +241,9 @@ std::string steps_text(std::span<const DumpIndex* const> dumps) {
 }  // namespace
 
 std::vector<std::string> unmatched_names(std::span<const DumpIndex* const> dumps, const RowQuery& query) {
+  if (concat(query.op, query.type, query.module, query.step, query.slot).empty()) return {};
   std::vector<std::string> sentences = unknown_names(dumps, query);
-  const bool chooses = !concat(query.op, query.type, query.module, query.step, query.slot).empty();
-  if (!sentences.empty() || !chooses) return sentences;
+  if (!sentences.empty()) return sentences;
   if (std::ranges::all_of(dumps, [](const DumpIndex* dump) { return dump->rows().empty(); })) return {"the dump has no records"};
   if (!has_rows(dumps, {.step = query.step})) {
     sentences.push_back(concat("no record is of step ", quote(query.step), ": the dump has ", steps_text(dumps)));
