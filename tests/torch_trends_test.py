@@ -104,7 +104,7 @@ def test_gradients_of_a_deep_stack_of_sigmoids_vanish_on_their_way_back(activati
     if not vanishes:
         assert depth is None
         return
-    assert (depth["step"], depth["modules"], depth["first"], depth["last"]) == (1, 11, "Sequential.20", "Sequential.0")
+    assert (depth["step"], depth["modules"], depth["first"], depth["last"]) == (3, 11, "Sequential.20", "Sequential.0")
     assert -4 < depth["slope"] < -2
     assert "gradients vanish on their way back" in tensortap("find", done.dump.folder, "--trends").out
 
