@@ -82,7 +82,10 @@ def test_what_is_needed_ends_the_command_and_is_in_the_table(tmp_path: Path) -> 
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=20)
     assert (done.returncode, done.stdout) == (1, "")
     table = (tmp_path / "stages").read_text()
-    assert re.findall(r"^(passed|FAILED) +\d+ s, cores busy +\d+ %  (.+)$", table, re.MULTILINE) == [("passed", "a good one"), ("FAILED", "a bad one")]
+    assert re.findall(r"^(passed|FAILED) +\d+ s, cores busy +\d+ %  (.+)$", table, re.MULTILINE) == [
+        ("passed", "a good one"),
+        ("FAILED", "a bad one"),
+    ]
 
 
 @each_row("arguments", [("tset",), ("test", "--fsat"), ("check", "--slow"), ("wheel", "--musl")])

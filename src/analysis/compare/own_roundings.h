@@ -16,9 +16,9 @@ namespace tensortap {
 // A multiple of what any op may add, at least 1. `inputs` are the rows of `dump` that the value was made of.
 double own_roundings(const OpKind& kind, const RecordRow& output, const DumpIndex& dump, std::span<const uint32_t> inputs);
 
-// The rounding that an op adds which makes one element of many, relative to the result; 0 of other ops, of whole numbers, and of types of
-// 16 bits. It is that of the op's own type, however coarse other types on the way are. `inputs` may hold rows that other ops read: the largest
-// counts.
+// The rounding that an op adds which makes one element of many, relative to the result; 0 of other ops, of whole numbers, and of types
+// of 16 bits. It is that of the op's own type, however coarse other types on the way are. `inputs` may hold rows that other ops read: the
+// largest counts.
 double error_of_sum(const OpKind& kind, const RecordRow& output, const DumpIndex& dump, std::span<const uint32_t> inputs);
 
 }  // namespace tensortap
