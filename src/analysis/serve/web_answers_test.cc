@@ -53,7 +53,9 @@ TEST(WebAnswers, TheDumpIsDescribed) {
 struct CleanDump : VectorDumpIndex {
   explicit CleanDump(DumpState state) {
     add_op(QueryDump::op("gemm", "Gemm"));
-    add(QueryDump::record(0, 0, SlotKind::kOutput, 20));
+    RecordRow row = QueryDump::record(0, 0, SlotKind::kOutput, 20);
+    row.stats.valid |= kStatNonFinite;
+    add(row);
     completeness_.state = state;
   }
   [[nodiscard]] Completeness completeness() const override { return completeness_; }

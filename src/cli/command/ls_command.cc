@@ -108,8 +108,9 @@ Result<ExitCode> list(const LsOptions& options, Terminal& terminal) {
     if (!unknown.empty()) terminal.note(fmt::format("a later version wrote columns that this one does not know: {}", join(unknown, ", ")));
     for (const std::string& line : failure_lines(*one.dump, one.part.path)) terminal.note(line);
   }
-  // An empty list would read as if nothing were wrong with what was meant.
-  return selected->empty() && unmatched ? ExitCode::kUsage : ExitCode::kFine;
+  // An empty list would read as if nothing were wrong with what was meant. What an incomplete dump lacks may have been meant.
+  const bool whole = std::ranges::all_of(parts, [](const OpenPart& one) { return one.dump->completeness().holds_all(); });
+  return selected->empty() && unmatched && whole ? ExitCode::kUsage : ExitCode::kFine;
 }
 
 }  // namespace
