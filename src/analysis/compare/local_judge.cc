@@ -35,7 +35,6 @@ constexpr double kCodesSlack = 1.02;
 constexpr double kFarInteger = 0.3;
 constexpr double kMostRoundings = 32;  // of 16 bits, however deep
 constexpr double kOfDepth = 4;         // roundings of one op that the limit by depth has room for
-constexpr double kCoarse = 0x1p-10;    // types of 16 bits and fewer
 constexpr uint64_t kLeastShared = 16;  // elements that are not equal by chance
 
 // An element changes its side with the probability of its error; of few elements one may.

@@ -80,11 +80,11 @@ double LocalJudge::error_of_sums(const Pair& pair, const Way& way) {
   for (const bool of_a : {true, false}) {
     const DumpIndex& dump = (of_a ? a_ : b_).dump();
     const WayBetween& side = of_a ? way.a : way.b;
-    std::vector<uint32_t> read = side.inputs;
-    read.insert(read.end(), side.between.begin(), side.between.end());
-    std::vector<uint32_t> made = side.between;
-    made.push_back(of_a ? pair.row_a : pair.row_b);
-    for (const uint32_t row : made) most = std::max(most, error_of_sum(kind_of(of_a, row), dump.rows()[row], dump, read));
+    // What the op itself read is not known: one of these.
+    const uint64_t read = std::max(most_read(dump, side.inputs), most_read(dump, side.between));
+    const auto look_at = [&](uint32_t row) { most = std::max(most, error_of_sum(kind_of(of_a, row), dump.rows()[row], read)); };
+    look_at(of_a ? pair.row_a : pair.row_b);
+    std::ranges::for_each(side.between, look_at);
   }
   return most;
 }

@@ -17,9 +17,12 @@ namespace tensortap {
 double own_roundings(const OpKind& kind, const RecordRow& output, const DumpIndex& dump, std::span<const uint32_t> inputs);
 
 // The rounding that an op adds which makes one element of many, relative to the result; 0 of other ops, of whole numbers, and of types
-// of 16 bits. It is that of the op's own type, however coarse other types on the way are. `inputs` may hold rows that other ops read: the
-// largest counts.
-double error_of_sum(const OpKind& kind, const RecordRow& output, const DumpIndex& dump, std::span<const uint32_t> inputs);
+// of 16 bits. It is that of the op's own type, however coarse other types on the way are. `read`: the elements of its largest input, or
+// more.
+double error_of_sum(const OpKind& kind, const RecordRow& output, uint64_t read);
+
+// The elements of the largest of these records, at least 1.
+uint64_t most_read(const DumpIndex& dump, std::span<const uint32_t> rows);
 
 }  // namespace tensortap
 

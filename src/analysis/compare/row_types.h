@@ -15,6 +15,9 @@ inline bool is_real(const RecordRow& row) {
   return kind == DTypeKind::kFloat || kind == DTypeKind::kComplex;
 }
 
+// The step of types of 16 bits and fewer is at least this.
+inline constexpr double kCoarse = 0x1p-10;
+
 inline double step_of_type(const RecordRow& row) { return unit_roundoff(static_cast<DType>(row.dtype)); }
 
 }  // namespace tensortap

@@ -12,7 +12,7 @@ namespace tensortap {
 namespace {
 
 Status check_chosen(const DumpIndex& dump, const RowQuery& query) {
-  if (query.last == 0 && concat(query.op, query.type, query.module, query.step).empty()) return {};
+  if (!is_selection(query)) return {};
   RowQuery first = query;
   first.limit = 1;
   const auto rows = select_rows(dump, first);
@@ -28,7 +28,7 @@ Status check_chosen(const DumpIndex& dump, const RowQuery& query) {
 Result<Json> chosen_trends_json(const DumpIndex& dump, const RowQuery& query, size_t limit) {
   TENSORTAP_RETURN_IF_ERROR(check_chosen(dump, query));
   TrendReport report = find_trends(dump, query.last);
-  if (!concat(query.op, query.type, query.module).empty()) {
+  if (chooses_ops(query)) {
     const auto filter = RowFilter::make({.op = query.op, .type = query.type, .module = query.module}, dump);
     if (!filter.ok()) return filter.status();
     std::erase_if(report.trends, [&](const Trend& trend) { return !filter->keeps(dump.rows()[trend.row]); });

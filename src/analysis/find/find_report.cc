@@ -63,19 +63,17 @@ Json dead_list(const DumpIndex& dump, size_t limit) {
 }
 
 // What the capture looked at and did not write.
-void add_looks_without_records(const DumpIndex& dump, Json& report) {
-  const auto manifest = parse_json(dump.manifest(), "the manifest");
-  report[kLeftOutByCondition] = manifest.ok() ? count_in(*manifest, kLeftOutByCondition) : 0;
-  const Json* trigger = manifest.ok() ? member(*manifest, "trigger") : nullptr;
-  const Json* ops = manifest.ok() ? member(*manifest, "ops") : nullptr;
+void add_looks_without_records(const Json& manifest, Json& report) {
+  report[kLeftOutByCondition] = count_in(manifest, kLeftOutByCondition);
+  const Json* trigger = member(manifest, "trigger");
+  const Json* ops = member(manifest, "ops");
   const bool watched = trigger != nullptr && ops != nullptr && count_in(*ops, "expected") > 0;
   report["trigger"] = watched ? *trigger : Json(nullptr);
 }
 
-Json ran_unseen_json(const DumpIndex& dump) {
+Json ran_unseen_json(const Json& manifest) {
   Json list = Json::array();
-  const auto manifest = parse_json(dump.manifest(), "the manifest");
-  const Json* ops = manifest.ok() ? member(*manifest, "ops") : nullptr;
+  const Json* ops = member(manifest, "ops");
   const Json* reasons = ops == nullptr ? nullptr : member(*ops, "not_captured");
   if (reasons == nullptr || !reasons->is_array()) return list;
   for (const Json& one : *reasons) {
@@ -103,12 +101,14 @@ Json find_report(const DumpIndex& dump, size_t limit) {
   report["unwritten"] = Json::array();
   for (const size_t row : find_unwritten_reads(dump, limit)) report["unwritten"].push_back(unwritten_json(dump, row));
   report["unknown"] = count_unknown(dump);
-  report["not_captured"] = ran_unseen_json(dump);
+  const auto parsed = parse_json(dump.manifest(), "the manifest");
+  const Json manifest = parsed.ok() ? *parsed : Json::object();
+  report["not_captured"] = ran_unseen_json(manifest);
   report["not_looked_at"] = count_not_looked_at(dump);
   report["left_out"] = count_left_out(dump);
   report["records"] = dump.rows().size();
   report["known"] = dump.rows().size() - report["unknown"].get<uint64_t>() - report["not_looked_at"].get<uint64_t>();
-  add_looks_without_records(dump, report);
+  add_looks_without_records(manifest, report);
   report["headroom"] = headroom_lists(dump, limit);
   report["dead_outputs"] = dead_list(dump, limit);
   report["gradients"] = gradients_json(dump, find_gradients(dump));

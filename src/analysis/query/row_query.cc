@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <set>
@@ -10,6 +11,7 @@
 #include "base/text.h"
 #include "plan/capture_spec.h"
 #include "plan/name_pattern.h"
+#include "plan/selector_set.h"
 #include "plan/where.h"
 #include "query/row_order.h"
 
@@ -136,6 +138,12 @@ bool RowFilter::keeps(const RecordRow& row) const {
   return asked.where == nullptr || asked.where->matches(row, op_of(*asked.dump, row));
 }
 
+bool chooses_ops(const RowQuery& query) { return !concat(query.op, query.type, query.module).empty(); }
+
+bool is_selection(const RowQuery& query) {
+  return query.last > 0 || chooses_ops(query) || !concat(query.step, query.slot, query.where).empty();
+}
+
 Result<std::vector<uint32_t>> select_rows(const DumpIndex& dump, const RowQuery& query) {
   TENSORTAP_ASSIGN_OR_RETURN(const RowOrder order, RowOrder::parse(query.sort));
   TENSORTAP_ASSIGN_OR_RETURN(const RowFilter filter, RowFilter::make(query, dump));
@@ -207,11 +215,8 @@ std::vector<std::string> unknown_names(std::span<const DumpIndex* const> dumps, 
     sentences.push_back(concat("no op has the type ", quote(type), ".", did_you_mean(type, distinct(dumps, &OpInfo::type))));
   }
   if (!query.module.empty() && !any([&](const OpInfo& op) { return filter->has_module(op); })) {
-    std::vector<std::string> modules = distinct(dumps, &OpInfo::module);
-    // The class of the model in front may be left out.
-    for (size_t i = 0, all = modules.size(); i < all; ++i) {
-      if (const size_t dot = modules[i].find('.'); dot != std::string::npos) modules.push_back(modules[i].substr(dot + 1));
-    }
+    std::vector<std::string> modules;
+    for (const DumpIndex* dump : dumps) std::ranges::move(all_modules(dump->ops()), std::back_inserter(modules));
     sentences.push_back(modules.empty()
                             ? std::string("the dump names no modules")
                             : concat("no module is, or lies in, ", quote(query.module), ".", nearest_of(query.module, modules)));
@@ -244,14 +249,15 @@ std::vector<std::string> unmatched_names(std::span<const DumpIndex* const> dumps
   if (concat(query.op, query.type, query.module, query.step, query.slot).empty()) return {};
   std::vector<std::string> sentences = unknown_names(dumps, query);
   if (!sentences.empty()) return sentences;
+  const RowQuery all = {
+      .op = query.op, .type = query.type, .module = query.module, .step = query.step, .last = query.last, .slot = query.slot};
+  if (has_rows(dumps, all)) return {};
   if (std::ranges::all_of(dumps, [](const DumpIndex* dump) { return dump->rows().empty(); })) return {"the dump has no records"};
   if (!has_rows(dumps, {.step = query.step})) {
     sentences.push_back(concat("no record is of step ", quote(query.step), ": the dump has ", steps_text(dumps)));
   }
   if (!has_rows(dumps, {.slot = query.slot})) sentences.push_back(concat("no record is of slot ", quote(query.slot)));
-  const RowQuery all = {
-      .op = query.op, .type = query.type, .module = query.module, .step = query.step, .last = query.last, .slot = query.slot};
-  if (sentences.empty() && !has_rows(dumps, all)) sentences.emplace_back("each of these options chooses records, but no record meets all");
+  if (sentences.empty()) sentences.emplace_back("each of these options chooses records, but no record meets all");
   return sentences;
 }
 

@@ -30,6 +30,10 @@ struct RowQuery {
   size_t limit = 0;         // at most this many; 0 = no limit
 };
 
+// Whether a query chooses less than all records, and less than all ops.
+bool is_selection(const RowQuery& query);
+bool chooses_ops(const RowQuery& query);
+
 // Decides for one row after another. Borrows the dump.
 class RowFilter {
  public:

@@ -126,7 +126,7 @@ uint32_t JobCells::shape_of(const RecordRow& row) {
   std::string dims;
   for (const int64_t dimension : desc.shape.dims()) dims += concat(dims.empty() ? "" : "x", dimension);
   const auto [found, is_new] = shape_numbers_.try_emplace({row.dtype, dims}, static_cast<uint32_t>(shapes_.size()));
-  if (is_new) shapes_.push_back({row.dtype, dims, row.dims_count});
+  if (is_new) shapes_.push_back({row.dtype, dims, row.dims_count, row.numel});
   return found->second;
 }
 

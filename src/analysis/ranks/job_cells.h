@@ -61,6 +61,7 @@ struct CellShape {
   uint8_t dtype = 0;
   std::string dims;  // "4x768"
   uint8_t dims_count = 0;
+  uint64_t numel = 0;
 };
 
 // The cells of some steps. One thread.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -11,6 +9,7 @@ namespace tensortap {
 namespace {
 
 constexpr double kSameNorm = 1e-12;      // relative: what the order of a sum may change
+constexpr uint64_t kMany = 16;           // signs of fewer elements, as some optimizers add them, may be equal by chance
 constexpr uint32_t kNew = 0xffffffffU;   // in place of a class: not seen yet
 constexpr uint32_t kLeft = 0xfffffffeU;  // no longer equal to its class, which is said once
 
@@ -155,19 +154,6 @@ void ReplicaCheck::differ(uint32_t group, Series& series, const std::vector<Memb
   std::ranges::sort(unequal.ranks);
 }
 
-// Signs of few elements, as some optimizers add them, may be equal by chance.
-bool ReplicaCheck::has_many_elements(uint32_t shape) const {
-  constexpr uint64_t kMany = 16;
-  const std::string& dims = cells_.shape(shape).dims;
-  uint64_t elements = 1;
-  for (size_t at = 0; at < dims.size() && elements < kMany;) {
-    size_t end = std::min(dims.find('x', at), dims.size());
-    elements *= static_cast<uint64_t>(std::atoll(dims.substr(at, end - at).c_str()));
-    at = end + 1;
-  }
-  return elements >= kMany;
-}
-
 void ReplicaCheck::look_at_pair(Series& series, const Members& members) {
   const RankCell& one = *members.front();
   const auto execution_of = [](const CellKey& key) { return std::tuple(key.step, key.job_op, key.call); };
@@ -177,7 +163,7 @@ void ReplicaCheck::look_at_pair(Series& series, const Members& members) {
   if (one.role == CellRole::kWeight && !same && series.never && !series.said && one.shape == members.back()->shape) {
     execution_.unequal.push_back({&series, one.key, one.shape, places_of(members)});
   }
-  if (one.role == CellRole::kGradient && same && one.varies && !one.is_shard && has_many_elements(one.shape)) {
+  if (one.role == CellRole::kGradient && same && one.varies && !one.is_shard && cells_.shape(one.shape).numel >= kMany) {
     execution_.gradients.emplace_back(cells_.slot(one.key.slot).element, one.shape);
   }
 }

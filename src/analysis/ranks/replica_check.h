@@ -69,7 +69,6 @@ class ReplicaCheck {
   void follow(uint32_t group, Series& series, const Members& members);
   void look_at_pair(Series& series, const Members& members);
   void settle_execution();
-  [[nodiscard]] bool has_many_elements(uint32_t shape) const;
   void begin(uint32_t group, Series& series, const Members& members);
   void differ(uint32_t group, Series& series, const std::vector<Members>& contents);
   [[nodiscard]] uint32_t& class_of(uint32_t group, Series& series, const RankCell& cell) const;

@@ -204,7 +204,7 @@ Json SessionReport::to_json(bool ended) const {
   json["bytes"] = parts_.sink.writer().bytes();
   json["not_looked_at"] = parts_.look.not_looked_at();
   json["devices"] = parts_.look.devices().report();
-  json["records_left_out_by_condition"] = parts_.look.filtered();
+  json[kLeftOutByCondition] = parts_.look.filtered();
   add_triggers(json);
   json["lost"] = parts_.sink.writer().losses().total();
   json["losses"] = parts_.sink.writer().losses().to_json();

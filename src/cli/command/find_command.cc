@@ -45,7 +45,6 @@ struct FindOptions {
   RowQuery query;  // of trends and watchpoints
   std::vector<std::string> conditions;
   [[nodiscard]] bool watches() const { return !conditions.empty(); }
-  [[nodiscard]] bool chooses_ops() const { return !concat(query.op, query.type, query.module).empty(); }
   [[nodiscard]] WatchQuestion watch() const { return {conditions, query.op, query.step, query.type, query.module, query.last}; }
 };
 
@@ -198,7 +197,7 @@ FindQuestion question_of(const FindOptions& options, Terminal& terminal) {
 }
 
 Result<ExitCode> find(const FindOptions& options, Terminal& terminal) {
-  const bool selects = options.query.last > 0 || options.chooses_ops();
+  const bool selects = options.query.last > 0 || chooses_ops(options.query);
   if (selects && !options.trends && !options.watches()) {
     const char* name = options.query.last > 0        ? "--last"
                        : !options.query.op.empty()   ? "--ops"

@@ -28,10 +28,6 @@ void add_selection_options(CLI::App& app, RowQuery& query) {
   app.add_option("--where", query.where, "Only records for which this holds, such as \"nan > 0 or absmax > 6e4\"")->type_name("EXPR");
 }
 
-bool is_selection(const RowQuery& query) {
-  return query.last > 0 || !concat(query.op, query.type, query.module, query.step, query.slot, query.where).empty();
-}
-
 Status in_option_words(const Status& status) {
   if (status.code() != StatusCode::kInvalidArgument) return status;
   std::string message = concat("--", status.message());

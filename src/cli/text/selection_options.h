@@ -26,9 +26,6 @@ std::vector<CLI::Option*> add_step_options(CLI::App& app, RowQuery& query);
 // All of these, --slots and --where.
 void add_selection_options(CLI::App& app, RowQuery& query);
 
-// Whether the options choose less than everything.
-bool is_selection(const RowQuery& query);
-
 // An error of a query in the words of the command line: the names of its members, as options in the plural.
 Status in_option_words(const Status& status);
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/coverage_reasons.h"
 #include "base/json.h"
 
 namespace tensortap::onnxruntime {
@@ -48,8 +49,8 @@ Json make_summary(Json session_report, const SummaryFacts& facts) {
   summary["overhead_details"] = facts.overhead ? overhead_details(*facts.overhead) : Json();
   summary["inputs"] = facts.inputs;
   summary["tap_kind"] = facts.tap_kind;
-  for (const char* key : {"to_judge", "not_counted", "graph_inputs", "weights", "records_left_out_by_condition", "trigger", "losses",
-                          "governor", "unmatched", "statistics_kernel", "problems"}) {
+  for (const char* key : {"to_judge", "not_counted", "graph_inputs", "weights", kLeftOutByCondition, "trigger", "losses", "governor",
+                          "unmatched", "statistics_kernel", "problems"}) {
     if (session_report.contains(key)) take(key);
   }
   Json notes = session_report.contains("notes") && session_report["notes"].is_array() ? session_report["notes"] : Json::array();
