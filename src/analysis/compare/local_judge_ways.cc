@@ -80,7 +80,7 @@ double LocalJudge::error_of_sums(const Pair& pair, const Way& way) {
   for (const bool of_a : {true, false}) {
     const DumpIndex& dump = (of_a ? a_ : b_).dump();
     const WayBetween& side = of_a ? way.a : way.b;
-    // What the op itself read is not known: one of these.
+    // An op without a partner read some of these; which of them does not matter for a limit.
     const uint64_t read = std::max(most_read(dump, side.inputs), most_read(dump, side.between));
     const auto look_at = [&](uint32_t row) { most = std::max(most, error_of_sum(kind_of(of_a, row), dump.rows()[row], read)); };
     look_at(of_a ? pair.row_a : pair.row_b);
