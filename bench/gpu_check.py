@@ -46,6 +46,7 @@ class Row:
     hides: bool = False  # something of it runs unseen by design
     alone: bool = False
     exact: bool = True  # whether capture leaves the kernels that run
+    cuda: bool = False  # whether other devices lack what the program is about
 
 
 ROWS = {
@@ -61,17 +62,17 @@ ROWS = {
     "pinned": Row("pinned", codes=(0, 1)),
     "streams": Row("streams"),
     "unseen": Row("unseen"),
-    "nccl": Row("nccl"),
+    "nccl": Row("nccl", cuda=True),
     "compiled": Row("compiled", codes=(0, 3), hides=True),
     "eager": Row("compiled", ("--stats", "--compile", "eager"), exact=False),
     "aot": Row("compiled", ("--stats", "--compile", "aot"), exact=False),
-    "nodes": Row("compiled", ("--stats", "--compile", "inductor-nodes"), codes=(0, 3), exact=False),
-    "compiled_nan": Row("compiled_nan", codes=(3,), hides=True),
-    "nan nodes": Row("compiled_nan", ("--stats", "--compile", "inductor-nodes"), exact=False),
-    "reduced": Row("reduced", codes=(3,), hides=True),
-    "recorded": Row("recorded", codes=(1,), hides=True),
+    "nodes": Row("compiled", ("--stats", "--compile", "inductor-nodes"), codes=(0, 3), exact=False, cuda=True),
+    "compiled_nan": Row("compiled_nan", codes=(3,), hides=True, cuda=True),
+    "nan nodes": Row("compiled_nan", ("--stats", "--compile", "inductor-nodes"), exact=False, cuda=True),
+    "reduced": Row("reduced", codes=(3,), hides=True, cuda=True),
+    "recorded": Row("recorded", codes=(1,), hides=True, cuda=True),
     "asserts": Row("asserts", codes=(0, 1, 3), hides=True),
-    "memory": Row("memory", alone=True),
+    "memory": Row("memory", alone=True, cuda=True),
 }
 # Against each other, by turns.
 WAYS = {
@@ -107,10 +108,17 @@ class Check:
         self.command = command
         self.work = work
         self.deadline = time.time() + float(given.seconds)
+        # The programs run in another folder.
+        path = os.environ.get("PYTHONPATH", "")
+        self.environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(one).resolve()) for one in path.split(os.pathsep) if one)}
 
     def left(self) -> float:
         """Give the seconds that are left."""
         return self.deadline - time.time()
+
+    def lacks(self, row: Row) -> bool:
+        """Say whether the device is not what a row is about."""
+        return row.cuda and self.given.device.split(":")[0] != "cuda"
 
     def run(self, name: str, tag: str, before: list[str]) -> dict[str, Any]:
         """Run a program; `missing` of the result says why it has none."""
@@ -122,7 +130,14 @@ class Check:
         try:
             limit = min(self.left(), self.given.each)
             done = subprocess.run(
-                [*before, *words], capture_output=True, text=True, errors="replace", timeout=limit, check=False, cwd=self.work
+                [*before, *words],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=limit,
+                check=False,
+                cwd=self.work,
+                env=self.environment,
             )
         except subprocess.TimeoutExpired as late:
             return {"missing": f"took more than {late.timeout:.0f} s", "stderr": str((late.stderr or b"")[-3000:])}
@@ -265,6 +280,10 @@ def judge_find(check: Check, row: Row, answer: Answer, dump: Path) -> None:
 def one(check: Check, name: str, plains: dict[str, Any]) -> Answer:
     """Check one row."""
     row, answer = ROWS[name], Answer(name)
+    if check.lacks(row):
+        answer.say("same", "is about CUDA alone")
+        answer.skipped = True
+        return answer
     plain = plains[row.program]
     if "missing" in plain:
         answer.say("same", f"the program does not run here: {plain['missing']}")
@@ -352,14 +371,14 @@ def main() -> int:
     work = Path(tempfile.mkdtemp(prefix="gpu_check."))
     check = Check(given, given.tap.resolve() if given.tap else unpacked(given.wheel, work), work)
     names = [name for name in ROWS if not given.only or name in given.only.split(",")]
-    programs = list(dict.fromkeys(ROWS[name].program for name in names if not ROWS[name].alone))
+    programs = list(dict.fromkeys(ROWS[name].program for name in names if not ROWS[name].alone and not check.lacks(ROWS[name])))
     with ThreadPoolExecutor(given.parallel) as pool:
         plains = dict(zip(programs, pool.map(lambda name: check.run(name, "plain", []), programs), strict=True))
         together = [name for name in names if not ROWS[name].alone]
         answers = dict(zip(together, pool.map(lambda name: one(check, name, plains), together), strict=True))
     for name in names:
         if ROWS[name].alone:
-            plains[ROWS[name].program] = check.run(ROWS[name].program, "plain", [])
+            plains[ROWS[name].program] = {"missing": ""} if check.lacks(ROWS[name]) else check.run(ROWS[name].program, "plain", [])
             answers[name] = one(check, name, plains)
     lines = [] if given.no_time else times(check)
     ordered = [answers[name] for name in names]
