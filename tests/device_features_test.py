@@ -249,6 +249,30 @@ def test_files_of_msits_tree_hold_what_the_program_computed(tmp_path: Path, devi
     assert elements("*/*_ReLU/0_ReluOperation/after/outtensor0.bin") == [saved["y0"].tobytes(), saved["y1"].tobytes()]
 
 
+def test_the_folder_of_msits_tree_has_the_number_of_the_tensors_device(tmp_path: Path, device: dict[str, str]) -> None:
+    program = SAVED.replace('"tapdev")', '"tapdev:1")') + "on_the_host = torch.ones(3) + 1\n"
+    done = on_device(tmp_path, device, program, options=["--layout", "msit", "--tensors"])
+    (first,) = (tmp_path / "dump").glob("msit_dump_*/tensors/0_*")
+    (second,) = (tmp_path / "dump").glob("msit_dump_*/tensors/1_*")
+    saved = np.load(tmp_path / "saved.npz")
+    made = sorted(second.glob("*/*_Sequential/*_ReLU/0_ReluOperation/after/outtensor0.bin"))
+    made = made or sorted(second.glob("*/*_ReLU/0_ReluOperation/after/outtensor0.bin"))
+    assert [path.read_bytes().partition(b"$End=1\n")[2] for path in made] == [saved["y0"].tobytes(), saved["y1"].tobytes()]
+    assert not list(first.rglob("*ReluOperation*"))
+    assert [path.parents[1].name for path in first.rglob("outtensor0.bin") if "AddOperation" in str(path)], "what the host computed"
+    assert {op["attributes"]["on_device"] for op in done.dump.ops if op["type"] == "relu" and op["level"] == "op"} == {"tapdev:1"}
+
+
+def test_the_time_of_an_op_on_a_device_is_said_to_be_that_of_its_launch(tmp_path: Path, device: dict[str, str]) -> None:
+    on_device(tmp_path, device, PROGRAM, "tapdev", options=["--stats"])
+    assert "of the launch: the op ran on tapdev:0" in command("show", tmp_path / "dump", "Net/relu_:out0").out
+    on_host = tmp_path / "on_host"
+    on_host.mkdir()
+    capture(on_host, PROGRAM, "cpu", options=["--stats"])
+    shown = command("show", on_host / "dump", "Net/relu_:out0").out
+    assert "duration" in shown and "launch" not in shown
+
+
 @each_row("layout", ["mindspore", "ge"])
 def test_files_of_other_trees_hold_it_too(tmp_path: Path, device: dict[str, str], layout: str) -> None:
     on_device(tmp_path, device, SAVED, options=["--layout", layout, "--tensors"])

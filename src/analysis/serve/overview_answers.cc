@@ -144,10 +144,13 @@ Json slowest_json(const ServedDump& dump) {
     return std::pair(-a.second.nanoseconds, a.first) < std::pair(-b.second.nanoseconds, b.first);
   });
   Json list = Json::array();
+  const auto ops = dump.index().ops();
   for (size_t i = 0; i < std::min(sorted.size(), kMostLines); ++i) {
     const auto& [op, time] = sorted[i];
     Json json = op_json(dump, op);
+    const std::string device = op < ops.size() ? attribute_text(ops[op], kOnDevice) : "";
     json["seconds"] = static_cast<double>(time.nanoseconds) / 1e9;
+    json["device"] = device.empty() ? Json() : Json(device);
     json["calls"] = time.calls;
     json["share"] = static_cast<double>(time.nanoseconds) / static_cast<double>(all);
     list.push_back(std::move(json));

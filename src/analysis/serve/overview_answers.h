@@ -10,6 +10,7 @@
 namespace tensortap {
 
 // {"largest", "closest", "biggest", "slowest"}: at most five each, the most extreme first; each line of another op.
+// "device" of a slow op: "cuda:0" where its time is that of its launches, or null.
 Result<Answer> overview_answer(const AskedDump& asked);
 
 }  // namespace tensortap

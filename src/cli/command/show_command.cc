@@ -74,6 +74,14 @@ std::string strides_text(const RecordRow& row) {
   return row.strides_of().empty() ? "" : fmt::format("[{}], in elements", fmt::join(row.strides_of(), ", "));
 }
 
+// "" where it was not measured.
+std::string duration_text(const RecordRow& row, const OpInfo& op) {
+  if (row.duration_ns < 0) return "";
+  const std::string device = attribute_text(op, kOnDevice);
+  return fmt::format("{:.3f} ms{}", static_cast<double>(row.duration_ns) / 1e6,
+                     device.empty() ? "" : fmt::format(", of the launch: the op ran on {}", device));
+}
+
 void print_description(Terminal& terminal, const DumpIndex& dump, size_t index) {
   const RecordRow& row = dump.rows()[index];
   const OpInfo& op = op_of(dump, row);
@@ -86,7 +94,7 @@ void print_description(Terminal& terminal, const DumpIndex& dump, size_t index) 
   field(terminal, "value", value_name(dump, row));
   field(terminal, "attributes", op.attributes == "{}" ? "" : op.attributes);
   field(terminal, "step", fmt::format("{}, call {}, rank {}, {}", row.step, row.call, row.rank, phase_name(static_cast<Phase>(row.phase))));
-  if (row.duration_ns >= 0) field(terminal, "duration", fmt::format("{:.3f} ms", static_cast<double>(row.duration_ns) / 1e6));
+  field(terminal, "duration", duration_text(row, op));
   field(terminal, "tensor",
         fmt::format("{} {}, {} elements, {}", dtype_name(row.desc().dtype), row.desc().shape.to_text(), row.numel, bytes_text(row.bytes)));
   field(terminal, "strides", strides_text(row));

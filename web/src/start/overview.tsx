@@ -34,6 +34,7 @@ interface SlowLine extends Line {
   seconds: number;
   calls: number;
   share: number;
+  device: string | null;
 }
 
 interface OverviewAnswer {
@@ -46,6 +47,10 @@ interface OverviewAnswer {
 function seconds(value: number): string {
   if (value >= 1) return `${formatNumber(value, 3)} s`;
   return value >= 1e-3 ? `${formatNumber(value * 1e3, 3)} ms` : `${formatNumber(value * 1e6, 3)} µs`;
+}
+
+function launches(line: SlowLine): string {
+  return line.device === null ? '' : `; the time of launches, not of kernels of ${line.device}`;
 }
 
 function closeText(line: CloseLine): string {
@@ -150,7 +155,7 @@ export function Overview({ dump }: { dump: DumpInfo }) {
             title="Slowest ops"
             lines={answer.slowest}
             link={op}
-            text={(line) => `${seconds(line.seconds)} in ${counted(line.calls, 'call')}, ${formatNumber(line.share * 100, 2)} % of all`}
+            text={(line) => `${seconds(line.seconds)} in ${counted(line.calls, 'call')}, ${formatNumber(line.share * 100, 2)} % of all${launches(line)}`}
           />
           <List
             title="Biggest tensors"

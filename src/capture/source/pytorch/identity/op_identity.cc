@@ -1,6 +1,7 @@
 #include "source/pytorch/identity/op_identity.h"
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -22,6 +23,15 @@ std::vector<std::string> input_names(const TorchOperator& op, const tensortap_to
     identity.input_names[tensor.slot] = parameter_name_number(tensor.storage_data);
   }
   return names;
+}
+
+// "cuda:1": where the first argument is that is not in host memory; "" where all are.
+std::string device_of(const tensortap_torch_call& call) {
+  for (uint32_t i = 0; i < call.tensor_count; ++i) {
+    const tensortap_torch_tensor& tensor = call.tensors[i];
+    if (tensor.kind == TENSORTAP_TORCH_DEVICE && tensor.device != nullptr) return concat(tensor.device->name, ":", tensor.device->index);
+  }
+  return "";
 }
 
 Json parsed_arguments(const ReportedArguments& told) {
@@ -165,7 +175,9 @@ OpIdentity& OpIdentities::of(const OpKey& key, const tensortap_torch_call& call,
   const TorchOperator& op = operators_[key.op];
   const ReportedArguments arguments = told != nullptr ? *told : arguments_of(call, adapter_, true);
   identity.arguments = arguments.digest;
-  const OpDescription texts{source_text(identity.position), attributes_of(key, op, place.pass, parsed_arguments(arguments)),
+  Json attributes = parsed_arguments(arguments);
+  if (const std::string device = device_of(call); !device.empty()) attributes["on_device"] = device;
+  const OpDescription texts{source_text(identity.position), attributes_of(key, op, place.pass, std::move(attributes)),
                             input_names(op, call, identity)};
   register_op(identity, key, place, texts);
   return identity;

@@ -60,7 +60,7 @@ class Writer : public LayoutWriter,
         tables_(options_),
         times_(options_),
         launches_(options_.threads),
-        ops_(concat(options_.root->path(), "/", tensors_, "/", options_.process)),
+        ops_(concat(options_.root->path(), "/", tensors_), options_.process),
         inputs_(options_.only_with_records),
         spool_(options_.root) {}
 
@@ -135,9 +135,8 @@ void Writer::op_decided(OpId id, const OpDecision& decision) {
 FilePlace Writer::place_of(const Op& op, const RecordRow& row) const {
   const bool is_input = row.slot_kind == static_cast<uint8_t>(SlotKind::kInput);
   const bool before = row.moment == static_cast<uint8_t>(Moment::kBefore) || (is_input && options_.inputs_before);
-  const std::string& process = op.process.empty() ? options_.process : op.process;
   FilePlace place;
-  place.operation = concat(tensors_, "/", process, "/", std::max<int64_t>(row.step, 0), "/", op.path);
+  place.operation = concat(tensors_, "/", op.process, "/", std::max<int64_t>(row.step, 0), "/", op.path);
   place.moment = before ? kBefore : kAfter;
   place.is_input = is_input;
   place.slot = row.file_slot();
@@ -155,8 +154,7 @@ void Writer::tell_tables(const Op& op, const RecordRow& row) {
   if (!tables_.wanted()) return;
   const Op* owner = op.is_kernel && op.parameters.empty() ? ops_.find(op.parent) : &op;
   const std::string name = op.is_kernel ? op.type : concat(op.type, "_", op.ids);
-  const std::string& process = op.process.empty() ? options_.process : op.process;
-  noted_.note(tables_.see({process, op.path, name, owner == nullptr ? std::string_view() : owner->parameters,
+  noted_.note(tables_.see({op.process, op.path, name, owner == nullptr ? std::string_view() : owner->parameters,
                            options_.own_kernels ? std::string_view(op.kernel) : std::string_view(), op.is_kernel, op.is_leaf},
                           row));
 }
@@ -316,20 +314,18 @@ Status Writer::op_ran(OpId id, const RecordRow& event) {
   const std::lock_guard lock(mutex_);
   const Op* op = ops_.find(id);
   if (op == nullptr || op->pseudo) return {};
-  const std::string& process = op->process.empty() ? options_.process : op->process;
   if (options_.launches && !op->kernel.empty()) noted_.note(write_launch(id, *op, event));
   // The run times of kernels are not measured.
   if (!times_.wanted() || op->is_kernel) return {};
-  return times_.see(id, {process, concat(op->type, "_", op->ids), op->parent, !op->kernel.empty()}, event);
+  return times_.see(id, {op->process, concat(op->type, "_", op->ids), op->parent, !op->kernel.empty()}, event);
 }
 
 // The file of an operator that is its own kernel lies where that of its first kernel would.
 Status Writer::write_launch(OpId id, const Op& op, const RecordRow& event) {
   const std::string line = launches_.end(id, op.kernel, event);
   if (line.empty() || !(op.is_kernel || options_.own_kernels)) return {};
-  const std::string& process = op.process.empty() ? options_.process : op.process;
   const std::string own = op.is_kernel ? "" : concat("/0_", op.kernel);
-  const std::string folder = concat(options_.dump, "/", kTiling, "/", process, "/", std::max<int64_t>(event.step, 0), "/", op.path, own);
+  const std::string folder = concat(options_.dump, "/", kTiling, "/", op.process, "/", std::max<int64_t>(event.step, 0), "/", op.path, own);
   return files_.write_document(folder, std::string(kTilingFile), line);
 }
 

@@ -41,7 +41,7 @@ constexpr size_t kLongestKernel = 200;
 
 // Notes from sources to us, which are not parameters of the operator.
 constexpr std::array kNotes = {kSeesValue,  kIntendedInfinities, kTestsValue, kSeesLoss,  kHostFilled, kOverwrites,
-                               kParameters, kForwardOp,          kWatcherOp,  kWatchedOp, kPass};
+                               kParameters, kForwardOp,          kOnDevice,   kWatcherOp, kWatchedOp,  kPass};
 
 // Returns the text as it is where nothing has to change: parameters that were read from such a tree are written again byte for byte.
 std::string parameters_of(const OpInfo& op) {
@@ -70,7 +70,11 @@ std::string process_of(const OpInfo& op) {
 
 }  // namespace
 
-Ops::Ops(const std::string& tree) : roots_(RootNumbers::of_process()), name_(tree), first_root_(roots_.first_free(tree)) {}
+Ops::Ops(const std::string& folder, std::string process)
+    : process_(std::move(process)),
+      roots_(RootNumbers::of_process()),
+      name_(concat(folder, "/", process_)),
+      first_root_(roots_.first_free(name_)) {}
 
 void Ops::add(OpId id, const OpInfo& info) {
   // An op that was never added takes no number from the others.
@@ -85,12 +89,21 @@ void Ops::add(OpId id, const OpInfo& info) {
   op.known = true;
   op.pseudo = is_pseudo_op(info);
   op.process = process_of(info);
+  if (op.process.empty()) op.process = folder_of(info);
   op.parent = info.parent;
   op.type = pass_of(info) + operation_type(info);
   op.is_kernel = info.level == Level::kKernel;
   if (op.is_kernel || info.level == Level::kOp) op.kernel = identifier(std::string_view(info.type).substr(0, kLongestKernel));
   op.parameters = parameters_of(info);
   if (!op.pseudo) place(op, info.id.empty() ? place_in_tree : info.id);
+}
+
+// Next to the operation that it is a part of, even where that one's inputs are on another device.
+std::string Ops::folder_of(const OpInfo& info) {
+  if (const Op* parent = find(info.parent)) return parent->process;
+  const std::string device = attribute_text(info, kOnDevice);
+  const size_t colon = device.rfind(':');
+  return colon == std::string::npos ? process_ : concat(device.substr(colon + 1), process_.substr(process_.find('_')));
 }
 
 // Below its parent, or among the root operations of the process.

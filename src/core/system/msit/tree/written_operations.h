@@ -14,7 +14,7 @@
 namespace tensortap::msit {
 
 struct Op {
-  std::string process;     // "0_22377" of an op that was read from such a tree; "" otherwise
+  std::string process;     // "0_22377": the number of the device that it ran on, and the process
   std::string path;        // below the round: "1_Decoder_layer/0_LinearOperation"
   std::string ids;         // "1_0"
   std::string type;        // "LinearOperation"
@@ -35,8 +35,8 @@ class RootNumbers;
 // Thread-compatible.
 class Ops {
  public:
-  // `tree` is the path of the process in its dump.
-  explicit Ops(const std::string& tree);
+  // `process` is the folder in `folder` of ops whose device is not known.
+  Ops(const std::string& folder, std::string process);
 
   void add(OpId id, const OpInfo& op);
   void decide(OpId id, const OpDecision& decision);
@@ -45,7 +45,9 @@ class Ops {
 
  private:
   void place(Op& op, const std::string& id);
+  [[nodiscard]] std::string folder_of(const OpInfo& info);
 
+  const std::string process_;
   OperationTree tree_;
   std::vector<Op> ops_;
   RootNumbers& roots_;
