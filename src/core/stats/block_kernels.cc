@@ -19,6 +19,7 @@
 #include "stats/magnitude_blocks-inl.h"
 #include "stats/nonfinite_blocks-inl.h"
 #include "stats/sign_counts-inl.h"
+#include "stats/small_float_blocks-inl.h"
 #include "stats/small_integer_blocks-inl.h"
 #include "stats/wide_blocks-inl.h"
 #include "stats/word_blocks-inl.h"
@@ -51,12 +52,16 @@ inline constexpr KernelRow kRows[] = {
 };
 
 constexpr KernelTable make_table() {
-  KernelTable table{TENSORTAP_TARGET_NAME, {}, {}, {}, nonfinite_kernels<VectorNonFinite>()};
+  KernelTable table{TENSORTAP_TARGET_NAME, {}, {}, {}, {}, nonfinite_kernels<VectorNonFinite>()};
   for (const KernelRow& row : kRows) {
     table.fast[static_cast<size_t>(row.dtype)] = row.fast;
     table.careful[static_cast<size_t>(row.dtype)] = row.careful;
     table.magnitudes[static_cast<size_t>(row.dtype)] = row.magnitudes;
   }
+  table.codes[static_cast<size_t>(DType::kFloat8E4M3FN)] = small_float_block<Float8E4M3FN>;
+  table.codes[static_cast<size_t>(DType::kFloat8E4M3FNUZ)] = small_float_block<Float8E4M3FNUZ>;
+  table.codes[static_cast<size_t>(DType::kFloat8E5M2)] = small_float_block<Float8E5M2>;
+  table.codes[static_cast<size_t>(DType::kFloat8E5M2FNUZ)] = small_float_block<Float8E5M2FNUZ>;
   return table;
 }
 

@@ -20,9 +20,12 @@ using BlockKernel = void (*)(const void* data, uint64_t count, const BlockReques
 // As BlockKernel.
 using MagnitudeKernel = void (*)(const void* data, uint64_t count, BlockMagnitudes& found);
 
+// As BlockKernel, exact; false, with `sums` in any state, where the block has NaN or Inf.
+using CodeKernel = bool (*)(const void* data, uint64_t count, BlockSums& sums);
+
 struct KernelTable {
   std::string_view name;
-  // By dtype; null where the statistics come from counting bytes (8-bit floats, packed types) or from moduli (complex).
+  // By dtype; null where the statistics come from counting patterns (8-bit floats, packed types) or from moduli (complex).
   //
   // The fast kernel of a floating type assumes that all elements are finite and that their squares neither overflow nor underflow. If
   // `squares` is not finite, or very small, this may be wrong, and the careful kernel has to look again. Integers have the same kernel in
@@ -30,6 +33,8 @@ struct KernelTable {
   std::array<BlockKernel, kDTypeCount> fast{};
   std::array<BlockKernel, kDTypeCount> careful{};
   std::array<MagnitudeKernel, kDTypeCount> magnitudes{};
+  // Of types whose patterns are counted where this is null or leaves a block.
+  std::array<CodeKernel, kDTypeCount> codes{};
   std::array<NonFiniteKernel, kDTypeCount> nonfinite = nonfinite_kernels<ScalarNonFinite>();
 };
 

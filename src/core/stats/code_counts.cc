@@ -23,6 +23,8 @@ bool CodeCounts::serves(DType dtype) {
 
 void CodeCounts::add(const void* data, uint64_t count) {
   const auto* bytes = static_cast<const uint8_t*>(data);
+  if (!has_any_) codes_ = {};
+  has_any_ = true;
   const uint64_t per_byte = 8 / bits_;
   const uint32_t mask = (1U << bits_) - 1;
   uint64_t whole = count / per_byte;
@@ -55,8 +57,9 @@ void CodeCounts::fold() {
 }
 
 StatsState CodeCounts::state() {
-  fold();
   StatsState state;
+  if (!has_any_) return state;
+  fold();
   const double smallest_normal = float_limits(dtype_).smallest_normal;
   std::array<uint8_t, 256> values_of;
   std::array<double, 256> values;

@@ -32,7 +32,8 @@ class CodeCounts {
   uint32_t bits_;
   uint64_t waiting_ = 0;                            // bytes counted since the last fold()
   std::array<std::array<uint32_t, 256>, 4> bytes_;  // four, so that equal neighbours do not wait for each other
-  std::array<uint64_t, 256> codes_{};
+  std::array<uint64_t, 256> codes_;                 // filled in with the first elements
+  bool has_any_ = false;
 };
 
 }  // namespace tensortap

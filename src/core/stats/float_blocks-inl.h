@@ -30,8 +30,11 @@ using BitsVector = hn::Vec<BitsTag>;
 using WideTag = hn::ScalableTag<double>;
 using WideVector = hn::Vec<WideTag>;
 
-// Additions in float before the lanes go over to double: what bounds the error (docs/statistics.md).
+// Additions in float before the lanes go over to double: what bounds the error (docs/statistics.md). With a shift an accumulator of squares
+// takes two vectors of a group.
 inline constexpr size_t kFloatAdditions = 64;
+template <bool kShift>
+inline constexpr size_t kGroupsOfPiece = kShift ? kFloatAdditions / 2 : kFloatAdditions;
 
 // Where elements come from: `group` loads 4 vectors from element i on (in any order), `one` one vector, `scalar` one element.
 struct Float32Loader {
@@ -144,36 +147,44 @@ struct FloatSums {
     squares_a = squares_b = squares_c = squares_d = hn::Zero(FloatTag());
   }
 
-  template <bool kShift>
+  // With counts the largest number comes from these (SignCounts).
+  template <bool kCounts, bool kShift>
   HWY_INLINE void add_one(FloatVector value, FloatVector shift) {
     min = hn::Min(value, min);
-    max = hn::Max(value, max);
+    if constexpr (!kCounts) max = hn::Max(value, max);
     if constexpr (kShift) value = hn::Sub(value, shift);
     sum_a = hn::Add(sum_a, value);
     squares_a = hn::MulAdd(value, value, squares_a);
   }
 
-  template <bool kShift>
+  template <bool kCounts, bool kShift>
   HWY_INLINE void add_group(FloatVector a, FloatVector b, FloatVector c, FloatVector d, FloatVector shift) {
     min = hn::Min(min, hn::Min(hn::Min(a, b), hn::Min(c, d)));
-    max = hn::Max(max, hn::Max(hn::Max(a, b), hn::Max(c, d)));
+    if constexpr (!kCounts) max = hn::Max(max, hn::Max(hn::Max(a, b), hn::Max(c, d)));
     add_sums<kShift>(a, b, c, d, shift);
   }
 
   template <bool kShift>
   HWY_INLINE void add_sums(FloatVector a, FloatVector b, FloatVector c, FloatVector d, FloatVector shift) {
     if constexpr (kShift) {
+      // Half the accumulators: with the shift AVX2 has too few registers for all, and one that is kept in memory waits for it.
       a = hn::Sub(a, shift);
       b = hn::Sub(b, shift);
+      squares_a = hn::MulAdd(a, a, squares_a);
+      squares_b = hn::MulAdd(b, b, squares_b);
       c = hn::Sub(c, shift);
       d = hn::Sub(d, shift);
+      sum_a = hn::Add(sum_a, hn::Add(hn::Add(a, b), hn::Add(c, d)));
+      squares_a = hn::MulAdd(c, c, squares_a);
+      squares_b = hn::MulAdd(d, d, squares_b);
+    } else {
+      sum_a = hn::Add(sum_a, hn::Add(a, b));
+      sum_b = hn::Add(sum_b, hn::Add(c, d));
+      squares_a = hn::MulAdd(a, a, squares_a);
+      squares_b = hn::MulAdd(b, b, squares_b);
+      squares_c = hn::MulAdd(c, c, squares_c);
+      squares_d = hn::MulAdd(d, d, squares_d);
     }
-    sum_a = hn::Add(sum_a, hn::Add(a, b));
-    sum_b = hn::Add(sum_b, hn::Add(c, d));
-    squares_a = hn::MulAdd(a, a, squares_a);
-    squares_b = hn::MulAdd(b, b, squares_b);
-    squares_c = hn::MulAdd(c, c, squares_c);
-    squares_d = hn::MulAdd(d, d, squares_d);
   }
 
   // Moves the sums into doubles.
@@ -209,28 +220,26 @@ HWY_NOINLINE uint64_t count_minus_zeros(const uint8_t* data, size_t count) {
   return found;
 }
 
-// Counts of a block by the bits of its elements: sign set, +0, and the smallest bit pattern as an integer.
+// Counts of a block by the bits of its elements, and its largest number: as signed integers those from +0 on keep their order, those below
+// come in reverse, and -0 is the smallest. The largest one is taken of the integers because on AVX2 the units of the multiplications also
+// have to take the extremes of floats.
 struct SignCounts {
   uint64_t sign = 0;
   uint64_t plus_zero = 0;
   uint64_t minus_zero = 0;
+  BitsVector piece_low;  // of the elements since the last call of count_piece()
   BitsVector low;
+  BitsVector high;
 
-  HWY_INLINE SignCounts() { clear_low(); }
-
-  HWY_INLINE void clear_low() { low = hn::Set(BitsTag(), std::numeric_limits<int32_t>::max()); }
-
-  // Counts the minus zeros of the elements that were added since the last call, which are still in the nearest cache.
-  template <class Loader>
-  HWY_INLINE void count_minus_zeros_of(const uint8_t* data, size_t count) {
-    if (hn::AllFalse(BitsTag(), hn::Eq(low, hn::Set(BitsTag(), std::numeric_limits<int32_t>::min())))) return;
-    minus_zero += count_minus_zeros<Loader>(data, count);
-    clear_low();
+  HWY_INLINE SignCounts() {
+    low = piece_low = hn::Set(BitsTag(), std::numeric_limits<int32_t>::max());
+    high = hn::Set(BitsTag(), std::numeric_limits<int32_t>::min());
   }
 
   HWY_INLINE void add_one(FloatVector value) {
     const BitsVector bits = hn::BitCast(BitsTag(), value);
-    low = hn::Min(low, bits);
+    piece_low = hn::Min(piece_low, bits);
+    high = hn::Max(high, bits);
     sign += hn::CountTrue(BitsTag(), hn::Lt(bits, hn::Zero(BitsTag())));
     plus_zero += hn::CountTrue(BitsTag(), hn::Eq(bits, hn::Zero(BitsTag())));
   }
@@ -240,8 +249,28 @@ struct SignCounts {
     const auto pb = hn::BitCast(BitsTag(), b);
     const auto pc = hn::BitCast(BitsTag(), c);
     const auto pd = hn::BitCast(BitsTag(), d);
-    low = hn::Min(low, hn::Min(hn::Min(pa, pb), hn::Min(pc, pd)));
+    piece_low = hn::Min(piece_low, hn::Min(hn::Min(pa, pb), hn::Min(pc, pd)));
+    high = hn::Max(high, hn::Max(hn::Max(pa, pb), hn::Max(pc, pd)));
     count_signs_of_words(pa, pb, pc, pd, sign, plus_zero);
+  }
+
+  // Counts the minus zeros of the elements that were added since the last call, which are still in the nearest cache.
+  template <class Loader>
+  HWY_INLINE void count_piece(const uint8_t* data, size_t count) {
+    const BitsVector lowest = piece_low;
+    low = hn::Min(low, lowest);
+    piece_low = hn::Set(BitsTag(), std::numeric_limits<int32_t>::max());
+    if (hn::AllFalse(BitsTag(), hn::Eq(lowest, hn::Set(BitsTag(), std::numeric_limits<int32_t>::min())))) return;
+    minus_zero += count_minus_zeros<Loader>(data, count);
+  }
+
+  // The largest number.
+  [[nodiscard]] HWY_INLINE float max() const {
+    const int32_t highest = hn::GetLane(hn::MaxOfLanes(BitsTag(), high));
+    const int32_t bits = highest >= 0 ? highest : hn::GetLane(hn::MinOfLanes(BitsTag(), low));
+    float value;
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
   }
 };
 
@@ -272,30 +301,31 @@ HWY_INLINE void float_block_of(const uint8_t* data, size_t count, double shift, 
   size_t i = 0;
   while (i < whole_groups) {
     const size_t begin = i;
-    const size_t end = HWY_MIN(whole_groups, i + kFloatAdditions * group);
+    const size_t end = HWY_MIN(whole_groups, i + kGroupsOfPiece<kShift> * group);
     for (; i < end; i += group) {
       FloatVector a, b, c, d;
       Loader::group(data, i, a, b, c, d);
       prefetch_ahead(data + i * Loader::kElementBytes);
-      totals.template add_group<kShift>(a, b, c, d, shift_vector);
+      totals.template add_group<kCounts, kShift>(a, b, c, d, shift_vector);
       if constexpr (kCounts) signs.add_group(a, b, c, d);
     }
     totals.flush();
-    if constexpr (kCounts) signs.template count_minus_zeros_of<Loader>(data + begin * Loader::kElementBytes, end - begin);
+    if constexpr (kCounts) signs.template count_piece<Loader>(data + begin * Loader::kElementBytes, end - begin);
   }
   for (; i + lanes <= count; i += lanes) {
     const FloatVector value = Loader::one(data, i);
-    totals.template add_one<kShift>(value, shift_vector);
+    totals.template add_one<kCounts, kShift>(value, shift_vector);
     if constexpr (kCounts) signs.add_one(value);
   }
   totals.flush();
   sums.finite = count;
   sums.min = static_cast<double>(hn::GetLane(hn::MinOfLanes(FloatTag(), totals.min)));
-  sums.max = static_cast<double>(hn::GetLane(hn::MaxOfLanes(FloatTag(), totals.max)));
+  if constexpr (!kCounts) sums.max = static_cast<double>(hn::GetLane(hn::MaxOfLanes(FloatTag(), totals.max)));
   sums.sum = hn::GetLane(hn::SumOfLanes(WideTag(), totals.sum));
   sums.squares = hn::GetLane(hn::SumOfLanes(WideTag(), totals.squares));
   if constexpr (kCounts) {
-    signs.template count_minus_zeros_of<Loader>(data + whole_groups * Loader::kElementBytes, i - whole_groups);
+    if (i > whole_groups) signs.template count_piece<Loader>(data + whole_groups * Loader::kElementBytes, i - whole_groups);
+    if (i > 0) sums.max = static_cast<double>(signs.max());
     sums.neg_zero = signs.minus_zero;
     sums.zero = signs.plus_zero + sums.neg_zero;
     sums.negative = signs.sign - sums.neg_zero;

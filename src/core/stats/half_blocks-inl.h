@@ -80,7 +80,7 @@ HWY_INLINE void half_block_of(const uint8_t* data, size_t count, double shift, B
   uint64_t plus_zero = 0;
   size_t i = 0;
   while (i < whole_groups) {
-    const size_t end = HWY_MIN(whole_groups, i + kFloatAdditions * group);
+    const size_t end = HWY_MIN(whole_groups, i + kGroupsOfPiece<kShift> * group);
     for (; i < end; i += group) {
       hwy::Prefetch(data + i * 2 + 2048);
       const auto low = hn::LoadU(tag, reinterpret_cast<const int16_t*>(data + i * 2));

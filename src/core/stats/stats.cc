@@ -50,6 +50,7 @@ struct Job {
     fast = kernels.fast[row];
     careful = kernels.careful[row];
     magnitudes = kernels.magnitudes[row];
+    codes = kernels.codes[row];
   }
 
   const TensorView& view;
@@ -59,6 +60,7 @@ struct Job {
   BlockKernel fast;
   BlockKernel careful;
   MagnitudeKernel magnitudes;
+  CodeKernel codes;
   double smallest_normal;
   bool is_contiguous;
   bool is_complex;
@@ -236,13 +238,20 @@ int64_t first_nonfinite_in_order(const Job& job, uint64_t first_block, uint64_t 
 
 void count_codes(const Job& job, uint64_t first_block, uint64_t end_block, StatsState& state) {
   CodeCounts counts(job.info.dtype);
+  // The kernels know no magnitudes.
+  const bool has_kernel = job.codes != nullptr && !job.needs_magnitudes;
   for (uint64_t b = first_block; b < end_block; ++b) {
     for_each_piece(job, job.plan.block(b), [&](const std::byte* data, uint64_t count, uint64_t) {
-      counts.add(data, count);
+      BlockSums sums;
+      if (has_kernel && job.codes(data, count, sums)) {
+        add_block(sums, 0, false, state);
+      } else {
+        counts.add(data, count);
+      }
       if (job.sketch != nullptr) job.sketch->add(data, count, {});
     });
   }
-  state = counts.state();
+  merge(counts.state(), false, state);
   if (state.count > state.finite) state.first_nonfinite = first_nonfinite_in_order(job, first_block, end_block);
 }
 

@@ -291,6 +291,43 @@ TEST(Stats, ExtremesOfFullBlocksOfIntegersOverflowNothing) {
   }
 }
 
+// Patterns from `low` to `high` with the signs of `kind`: only +, only -, both, or both and many zeros.
+std::vector<uint8_t> small_floats(DType dtype, std::mt19937& random, size_t count, uint32_t low, uint32_t high, uint32_t kind) {
+  std::vector<uint8_t> codes(count);
+  for (uint8_t& code : codes) {
+    const uint32_t sign = kind < 2 ? kind : static_cast<uint32_t>(random() & 1U);
+    code = static_cast<uint8_t>((low + random() % (high - low + 1)) | sign << 7U);
+    if (kind == 3 && random() % 3 == 0) code = 0;
+    double value = 0;
+    to_float64(dtype, &code, 0, 1, &value);
+    if (!std::isfinite(value)) code = 0;
+  }
+  return codes;
+}
+
+// The reference sums in long double, which holds these sums exactly.
+TEST(Stats, SumsOfEightBitFloatsAreExact) {
+  std::mt19937 random(7);
+  for (const DType dtype : {DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2, DType::kFloat8E5M2FNUZ}) {
+    for (int i = 0; i < 200; ++i) {
+      const size_t count = 1 + random() % (i < 150 ? 300 : 40000);
+      const uint32_t low = random() % 128;
+      const uint32_t high = low + random() % (128 - low);
+      const std::vector<uint8_t> codes = small_floats(dtype, random, count, low, high, random() % 4);
+      const TensorView view{{dtype, Shape{static_cast<int64_t>(count)}}, codes.data(), nullptr};
+      const TensorStats expected = compute_stats_reference(view, {});
+      with_every_target([&] {
+        const TensorStats actual = compute_stats(view, {});
+        EXPECT_EQ(difference(dtype, expected, actual), "");
+        const double size = expected.l2 / std::sqrt(static_cast<double>(count));
+        EXPECT_NEAR(actual.mean, expected.mean, size * 0x1p-50) << dtype_name(dtype) << " " << count << " " << low << " " << high;
+        EXPECT_NEAR(actual.l2, expected.l2, expected.l2 * 0x1p-50);
+        EXPECT_NEAR(actual.std, expected.std, expected.std * 0x1p-48 + size * 0x1p-48);
+      });
+    }
+  }
+}
+
 TEST(Stats, ComplexNumbersCountByModulus) {
   with_every_target([] {
     const std::vector<float> parts = {3, 4, 0, -0.0F, -6, 8};
