@@ -45,7 +45,19 @@ typedef struct tensortap_device {
    * event, within the call that reports it. */
   const void* (*fetch)(const struct tensortap_device* device, const void* source, int* packed, const char** reason);
   void (*release)(const struct tensortap_device* device, const void* data); /* may be null */
+  /* Null, or as fetch(), but without waiting: queues the copy behind the work that makes the elements, and returns one of
+   * TENSORTAP_DEVICE_*. The copy is at *ticket, which belongs to the caller until drop(). *reason is for TENSORTAP_DEVICE_FAILED. */
+  int (*queue)(const struct tensortap_device* device, const void* source, int* packed, void** ticket, const char** reason);
+  /* What became of a ticket: 1 if the elements came, and *data is the address of the first one until drop(); 0 if they may come; -1 if
+   * they will not. Any thread; never waits. */
+  int (*poll)(const struct tensortap_device* device, void* ticket, const void** data);
+  /* Ends a ticket, whatever became of it. Any thread; never waits. */
+  void (*drop)(const struct tensortap_device* device, void* ticket);
 } tensortap_device;
+#define TENSORTAP_DEVICE_QUEUED 0
+#define TENSORTAP_DEVICE_FETCH_ONLY 1 /* fetch() may have the elements: they cannot be had without waiting */
+#define TENSORTAP_DEVICE_NO_ROOM 2    /* too much is under way */
+#define TENSORTAP_DEVICE_FAILED 3
 
 /* For an output: its NaN and Inf were in the memory before the op; nothing was written to that memory since it was allocated. */
 #define TENSORTAP_TENSOR_LEFT 0x1000000u

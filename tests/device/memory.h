@@ -98,6 +98,7 @@ class Pinned final : public c10::Allocator {
     return pinned;
   }
   c10::DataPtr allocate(size_t bytes) override {
+    TORCH_CHECK(!pinned_is_spent, "tapdev: no pinned memory");
     counters.pinned_bytes += static_cast<int64_t>(bytes);
     void* const memory = std::malloc(bytes + 1);
     std::memset(memory, kPoison, bytes);

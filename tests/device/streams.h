@@ -36,6 +36,9 @@ inline std::atomic<int> delay_us{100};  // that each piece of work begins late
 inline thread_local bool in_fallback = false;
 inline thread_local bool recording = false;  // the thread records its work into a graph: waiting breaks it
 inline std::atomic<int64_t> broken_recordings{0};
+inline std::atomic<bool> held{false};             // all streams stand still
+inline std::atomic<bool> broken{false};           // as after an assertion on a device: every copy and every question fails
+inline std::atomic<bool> pinned_is_spent{false};  // the host has no more pinned memory
 
 // The same pages twice: tensors point to addresses that must not be touched; threads of the device read and write the pages elsewhere.
 class Arena {
@@ -73,6 +76,7 @@ class Queue {
       ++pushed_;
       work_.push_back([work = std::move(work), late] {
         if (late && delay_us > 0) usleep(static_cast<useconds_t>(delay_us));
+        while (held) usleep(200);
         work();
       });
     }

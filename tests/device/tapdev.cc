@@ -59,7 +59,10 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     auto* known = static_cast<Event*>(event);
     queue(on.device_index(), on.id()).push([known, number = known->recorded()] { known->wait(number); }, false);
   }
-  bool queryEvent(void* event) const override { return event == nullptr || static_cast<Event*>(event)->is_done(); }
+  bool queryEvent(void* event) const override {
+    TORCH_CHECK(!broken, "tapdev: device-side assertion");
+    return event == nullptr || static_cast<Event*>(event)->is_done();
+  }
   void synchronizeEvent(void* event) const override {
     if (recording) ++broken_recordings;
     ++counters.host_waits;
@@ -139,6 +142,7 @@ at::Tensor staged(const at::Tensor& source, bool non_blocking) {
 
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_blocking) {
   ++counters.copies;
+  TORCH_CHECK(!broken, "tapdev: device-side assertion");
   if (self.numel() == 0) return to;
   const bool from_device = self.device().type() == kKind;
   const bool to_device = to.device().type() == kKind;
@@ -271,5 +275,8 @@ PYBIND11_MODULE(tapdev_c, module) {
   module.def("unseen_scale", &unseen_scale);
   module.def("delay", [](int microseconds) { delay_us = microseconds; });
   module.def("record", [](bool on) { recording = on; });
+  module.def("hold", [](bool on) { held = on; });
+  module.def("break_down", [] { broken = true; });
+  module.def("spend_pinned", [](bool on) { pinned_is_spent = on; });
   module.def("counters", &counted);
 }

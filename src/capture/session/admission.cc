@@ -66,7 +66,7 @@ Execution Admission::admit(const ActivePlan& plan, const tensortap_op_event& eve
 void Admission::remember(const ActivePlan& plan, const tensortap_op_event& event, OpEntry& op, const Execution& execution) const {
   if (!reads_first(event) || plan.spec.moment == MomentChoice::kBefore) return;
   // Where the second event would come to the same by itself, nothing has to be remembered.
-  const bool remembers = event.call == 0 || governor_.active() || execution.read_infinity;
+  const bool remembers = event.call == 0 || governor_.active() || execution.read_infinity || execution.late_infinity != nullptr;
   if (remembers) op.pairs.begin(key_of(event), execution);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstdlib>
 #include <new>
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr uint64_t kSmallest = 1024;
+constexpr std::chrono::milliseconds kGlance{20};  // after which a thread that waits looks whether it should
 
 // Plain data without constructors: the library is loaded into another program's process. It is never unloaded (-z nodelete), so the
 // handlers may stay.
@@ -128,13 +130,18 @@ PoolAccount::~PoolAccount() { BufferPool::leave(pool_, limit_); }
 
 bool PoolAccount::can_hold(uint64_t bytes) const { return bytes <= limit_ && BufferPool::capacity_for(bytes) <= limit_; }
 
-PoolBuffer PoolAccount::acquire(uint64_t bytes, WhenFull when_full) {
+PoolBuffer PoolAccount::acquire(uint64_t bytes, WhenFull when_full, const std::atomic<bool>* gives_up) {
   if (!can_hold(bytes)) return {};
   const auto capacity = static_cast<size_t>(BufferPool::capacity_for(bytes));
   std::unique_lock lock(pool_->mutex_);
   while (in_use_ + capacity > limit_ || pool_->is_full_locked(capacity)) {
     if (when_full == WhenFull::kGiveUp || in_use_ == 0) return {};
-    given_back_.wait(lock);
+    if (gives_up == nullptr) {
+      given_back_.wait(lock);
+      continue;
+    }
+    if (gives_up->load(std::memory_order_relaxed)) return {};
+    given_back_.wait_for(lock, kGlance);
   }
   std::byte* const data = pool_->take_locked(capacity);
   if (data == nullptr) return {};

@@ -6,6 +6,7 @@
 #define TENSORTAP_SESSION_BUFFER_POOL_H_
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -89,8 +90,8 @@ class PoolAccount {
   [[nodiscard]] bool can_hold(uint64_t bytes) const;
   // A buffer of at least `bytes` bytes. If the account or the pool is full, kWait waits for a buffer of this account to come back, and
   // never for one of another account. Empty when it is full and there is nothing to wait for, when can_hold() is false, or when the system
-  // has no memory.
-  PoolBuffer acquire(uint64_t bytes, WhenFull when_full);
+  // has no memory, or while *gives_up is true.
+  PoolBuffer acquire(uint64_t bytes, WhenFull when_full, const std::atomic<bool>* gives_up = nullptr);
   // Bytes in this account's buffers that are out.
   [[nodiscard]] uint64_t in_use() const;
   // The most that was ever out at once.

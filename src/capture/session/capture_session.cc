@@ -330,7 +330,7 @@ void CaptureSession::on_op(const tensortap_op_event& event) {
   // Gates and crash records work on memory of the host.
   if ((overflow_.has_value() || last_ops_.records_crashes()) && is_remote(event)) {
     std::vector<tensortap_tensor> tensors;
-    return on_op(devices_.fetched(event, ops_.plan().spec.device_stats == DeviceStats::kHost, tensors));
+    return on_op(devices_.fetched(event, ops_.plan().spec.device_stats != DeviceStats::kOff, tensors));
   }
   if (last_ops_.records_crashes()) last_ops_.note_running(event, admission_.step_of(event));
   if (options_.spec.trigger == Trigger::kException && ops_.plan().failed_only) return;
@@ -390,6 +390,7 @@ std::optional<uint32_t> CaptureSession::take(const tensortap_op_event& event) {
     }
     if (watch_.has_value()) watch_->ran(taken);
     execution.read_infinity = taken.execution.read_infinity;
+    execution.late_infinity = taken.execution.late_infinity;
     admission_.spend(taken, now_ns);
   }
   admission_.remember(plan, event, *op, execution);

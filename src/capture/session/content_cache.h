@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -32,6 +33,7 @@ struct ContentKey {
 
   [[nodiscard]] bool valid() const { return storage != 0; }
   friend bool operator==(const ContentKey&, const ContentKey&) = default;
+  friend auto operator<=>(const ContentKey&, const ContentKey&) = default;
 };
 // `view` as it is in memory. Contiguous tensors of equal elements in other dimensions have the same key. `place`: the address that stands
 // for that of the data, null = its own.

@@ -11,12 +11,19 @@ namespace tensortap {
 namespace {
 
 constexpr const char* kNotAllowed = "tensor on a device";
+constexpr const char* kNeedsWait = "tensor that cannot be copied without waiting";
+constexpr const char* kFarBehind = "device too far behind";
 
 uint64_t bytes_of(const tensortap_tensor& tensor) {
   if (tensor.dtype >= kDTypeCount || tensor.rank > kMaxRank || (tensor.dims == nullptr && tensor.rank > 0)) return 0;
   const TensorDesc desc = tensor_view(tensor).desc;
   const auto numel = desc.shape.numel();
   return numel ? packed_bytes(desc.dtype, *numel).value_or(0) : 0;
+}
+
+// Devices of an older source have no such functions.
+bool can_queue(const tensortap_device& device) {
+  return device.size >= sizeof device && device.queue != nullptr && device.poll != nullptr && device.drop != nullptr;
 }
 
 // Stands for the address of a tensor whose elements were gathered: others may begin at the same place.
@@ -59,9 +66,47 @@ const void* DeviceReads::fetch(OpId op, const tensortap_tensor& tensor, uint64_t
     miss(op, device, reason == nullptr ? kNotAllowed : reason);
   } else if (counts != nullptr) {
     counts->tensors.fetch_add(1, std::memory_order_relaxed);
+    counts->waited.fetch_add(1, std::memory_order_relaxed);
     counts->bytes.fetch_add(bytes, std::memory_order_relaxed);
   }
   return data;
+}
+
+DeviceReads::Queued DeviceReads::queue(OpId op, const tensortap_tensor& tensor, bool may_wait, std::unique_ptr<LateCopy>& copy) {
+  const tensortap_device* const device = tensor.device;
+  Counts* const counts = counts_of(device);
+  const auto refused = [&](const char* reason) {
+    miss(op, device, reason);
+    return Queued::kMissed;
+  };
+  if (!can_queue(*device)) return may_wait ? Queued::kFetchOnly : refused(kNeedsWait);
+  for (bool waited = false;; waited = true) {
+    const uint64_t left = room_.left();
+    const char* reason = kNotAllowed;
+    int state = TENSORTAP_DEVICE_NO_ROOM;
+    if (room_.enter()) {
+      int packed = 0;
+      void* ticket = nullptr;
+      state = device->queue(device, tensor.source, &packed, &ticket, &reason);
+      if (state == TENSORTAP_DEVICE_QUEUED) {
+        if (waited && counts != nullptr) counts->waited.fetch_add(1, std::memory_order_relaxed);
+        copy = std::make_unique<LateCopy>(room_, device, ticket, packed != 0);
+        return Queued::kQueued;
+      }
+      room_.withdraw();
+    }
+    if (state == TENSORTAP_DEVICE_FAILED) return refused(reason == nullptr ? kNotAllowed : reason);
+    if (state == TENSORTAP_DEVICE_FETCH_ONLY) return may_wait ? Queued::kFetchOnly : refused(kNeedsWait);
+    if (may_wait && room_.wait_beyond(left)) continue;
+    return may_wait && room_.is_empty() ? Queued::kFetchOnly : refused(kFarBehind);
+  }
+}
+
+void DeviceReads::came(const tensortap_device* device, uint64_t bytes) {
+  Counts* const counts = counts_of(device);
+  if (counts == nullptr) return;
+  counts->tensors.fetch_add(1, std::memory_order_relaxed);
+  counts->bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 void DeviceReads::release(const tensortap_tensor& tensor, const void* data) {
@@ -108,6 +153,7 @@ Json DeviceReads::report() const {
     }
     list.push_back({{"device", concat(device->name, ":", device->index)},
                     {"tensors", tensors},
+                    {"waited", counts.waited.load(std::memory_order_relaxed)},
                     {"bytes_fetched", counts.bytes.load(std::memory_order_relaxed)},
                     {"not_captured", std::move(missed)}});
   }

@@ -9,12 +9,14 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "session/late_copy.h"
 #include "session/op_registry.h"
 
 namespace tensortap {
@@ -34,12 +36,27 @@ class DeviceReads {
   // release(), or until the event's op has ended.
   const void* fetch(OpId op, const tensortap_tensor& tensor, uint64_t bytes, bool allowed, bool& packed);
   static void release(const tensortap_tensor& tensor, const void* data);
+
+  enum class Queued : uint8_t {
+    kQueued,     // `copy` is set
+    kFetchOnly,  // fetch() may have the elements
+    kMissed      // nothing can; counted
+  };
+  // Begins a copy of the elements of a remote tensor of an op's event. `may_wait`: this thread may wait for room, and fetch() is allowed.
+  Queued queue(OpId op, const tensortap_tensor& tensor, bool may_wait, std::unique_ptr<LateCopy>& copy);
+  // What became of such a copy: `bytes` bytes came, or why they did not.
+  void came(const tensortap_device* device, uint64_t bytes);
+  void miss(OpId op, const tensortap_device* device, const char* reason);
+
   // Copies an event so that none of its tensors is remote; those that cannot be fetched are described only. `tensors` keeps them.
   tensortap_op_event fetched(const tensortap_op_event& event, bool allowed, std::vector<tensortap_tensor>& tensors);
   // The same for one tensor, which the op read.
   tensortap_tensor fetched(OpId op, const tensortap_tensor& tensor, bool allowed);
 
-  // A list of {"device": "cuda:0", "tensors": fetched, "bytes_fetched", "not_captured": [{"reason", "count"}]}.
+  // Whether no device was met.
+  [[nodiscard]] bool is_unused() const { return counts_.front().device.load(std::memory_order_acquire) == nullptr; }
+  // A list of {"device": "cuda:0", "tensors": fetched, "waited": those that a thread of the program waited for, "bytes_fetched",
+  // "not_captured": [{"reason", "count"}]}.
   [[nodiscard]] Json report() const;
 
  private:
@@ -47,12 +64,13 @@ class DeviceReads {
   struct Counts {
     std::atomic<const tensortap_device*> device{nullptr};
     std::atomic<uint64_t> tensors{0};
+    std::atomic<uint64_t> waited{0};
     std::atomic<uint64_t> bytes{0};
   };
   Counts* counts_of(const tensortap_device* device);
-  void miss(OpId op, const tensortap_device* device, const char* reason);
 
   OpRegistry& ops_;
+  LateRoom room_;
   std::array<Counts, kMostDevices> counts_;
   mutable std::mutex mutex_;
   std::map<std::pair<const tensortap_device*, std::string>, uint64_t> missed_;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -26,6 +27,8 @@ struct Execution {
   uint32_t call = 0;   // for its records
   bool taken = false;  // whether it is captured
   bool read_infinity = false;
+  // Whether it read one where what it read came late, null = none of it does. Of the writer thread, which sees inputs before outputs.
+  std::shared_ptr<bool> late_infinity{};
 };
 
 // Thread-safe; one load where nothing waits. Holds a bounded number: the oldest is forgotten.

@@ -228,7 +228,7 @@ void OverflowWatch::take_shown(TakenEvent& event, OverflowGate::ReadFirst& read)
 }
 
 tensortap_tensor OverflowWatch::read_at(const TakenEvent& event, const tensortap_tensor* reads, uint64_t index) {
-  return parts_.devices.fetched(event.c.op, tensor_at(reads, index), event.plan.spec.device_stats == DeviceStats::kHost);
+  return parts_.devices.fetched(event.c.op, tensor_at(reads, index), event.plan.spec.device_stats != DeviceStats::kOff);
 }
 
 // Decides about an op whose outputs are not finite, and writes its inputs if the op is written.

@@ -1,5 +1,6 @@
 #include "session/record_queue.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -7,6 +8,14 @@
 #include "base/size_signal.h"
 
 namespace tensortap {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::microseconds kShortestNap{20};
+constexpr std::chrono::microseconds kLongestNap{500};
+
+}  // namespace
+
 bool RecordQueue::start_locked() {
   if (thread_.joinable()) return true;
   if (stopping_ || no_thread_) return false;
@@ -28,16 +37,47 @@ void RecordQueue::push(QueuedRecord record) {
   {
     std::unique_lock lock(mutex_);
     if (start_locked()) {
-      room_.wait(lock, [this] { return waiting_.size() < kMostWaiting || stopping_; });
-      // Statistics alone wait for company: waking the thread costs more than a row.
-      const bool now = !record.data.empty() || record.ends_step || waiting_.size() + 1 >= kMostUnannounced;
-      waiting_.push_back(std::move(record));
-      ++pushed_;
-      if (now && !std::exchange(awake_, true)) work_.notify_one();
-      return;
+      room_.wait(lock, [&] { return has_room_locked() || behind_ || stopping_; });
+      if (has_room_locked() || record.is_notice() || waiting_.size() < kMostBehind || stopping_) {
+        // Statistics alone wait for company: waking the thread costs more than a row.
+        const bool now = !record.data.empty() || record.ends_step || record.late != nullptr || waiting_.size() + 1 >= kMostUnannounced;
+        waiting_.push_back(std::move(record));
+        ++pushed_;
+        if (now && !std::exchange(awake_, true)) work_.notify_one();
+        return;
+      }
     }
   }
+  // The caller does not wait for a device.
+  if (record.late != nullptr && !record.late->is_over()) record.late->give_up();
   write_here(record);
+}
+
+bool RecordQueue::has_room_locked() const { return waiting_.size() < kMostWaiting; }
+
+// Polls: what waits for an event of a device cannot be interrupted, and the end of a program must not hang.
+void RecordQueue::await(LateWork& late) {
+  if (late.is_over()) return;
+  if (given_up_) return late.give_up();
+  {
+    const std::lock_guard lock(mutex_);
+    behind_ = true;
+  }
+  room_.notify_all();
+  auto nap = kShortestNap;
+  Clock::time_point began_to_stop{};
+  while (!late.is_over()) {
+    if (stopping_ && began_to_stop == Clock::time_point{}) began_to_stop = Clock::now();
+    if (stopping_ && Clock::now() - began_to_stop >= patience_) {
+      given_up_ = true;
+      late.give_up();
+      break;
+    }
+    std::this_thread::sleep_for(nap);
+    nap = std::min(nap * 2, kLongestNap);
+  }
+  const std::lock_guard lock(mutex_);
+  behind_ = false;
 }
 
 void RecordQueue::run() {
@@ -56,8 +96,12 @@ void RecordQueue::run() {
       room_.notify_all();
     }
     for (QueuedRecord& record : working) {
+      // Without the token: a thread of the program may want to write by itself meanwhile.
+      if (record.late != nullptr) await(*record.late);
       write_here(record);
       record.data.release();
+      record.late.reset();
+      overall_.fetch_add(1, std::memory_order_relaxed);
     }
   }
 }
@@ -66,7 +110,12 @@ void RecordQueue::drain() {
   std::unique_lock lock(mutex_);
   const uint64_t target = pushed_;
   if (!waiting_.empty() && !std::exchange(awake_, true)) work_.notify_one();
-  changed_.wait(lock, [this, target] { return written_ >= target; });
+  const auto is_done = [this, target] { return written_ >= target; };
+  for (;;) {
+    const uint64_t before = overall_.load(std::memory_order_relaxed);
+    if (changed_.wait_for(lock, patience_, is_done)) return;
+    if (behind_ && overall_.load(std::memory_order_relaxed) == before) return;
+  }
 }
 
 void RecordQueue::stop() {

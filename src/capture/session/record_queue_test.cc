@@ -61,5 +61,78 @@ TEST(RecordQueue, WritesEverythingInOrder) {
   EXPECT_EQ(sink.written.size(), 40002U) << "after the end it writes on the caller's thread";
 }
 
+// A record whose elements come when a test lets them.
+struct Late final : LateWork {
+  explicit Late(std::atomic<int>& given) : state(given) {}
+  bool is_over() override { return state != 0 || given_up; }
+  void give_up() override { given_up = true; }
+  void finish(QueuedRecord& /*record*/) override {}
+  std::atomic<int>& state;
+  bool given_up = false;
+};
+
+QueuedRecord late(std::atomic<int>& state, uint64_t number) {
+  QueuedRecord record = numbered(number);
+  record.late = std::make_unique<Late>(state);
+  return record;
+}
+
+TEST(RecordQueue, KeepsTheOrderOfLateRecordsAndLetsOthersWriteBesideThem) {
+  Sink sink;
+  std::atomic<int> state{0};
+  RecordQueue queue(&Sink::write, &sink);
+  queue.push(late(state, 0));
+  for (uint64_t i = 1; i < 2 * RecordQueue::kMostWaiting; ++i) queue.push(numbered(i));
+  {
+    const auto token = queue.writer_token();
+    EXPECT_TRUE(sink.written.empty());
+  }
+  EXPECT_TRUE(queue.is_behind());
+  state = 1;
+  queue.drain();
+  ASSERT_EQ(sink.written.size(), 2 * RecordQueue::kMostWaiting);
+  for (uint64_t i = 0; i < sink.written.size(); ++i) ASSERT_EQ(sink.written[i], i);
+  EXPECT_FALSE(queue.is_behind());
+}
+
+TEST(RecordQueue, WritesRecordsOnTheCallersThreadWhereTooManyWaitForADevice) {
+  Sink sink;
+  std::atomic<int> state{0};
+  RecordQueue queue(&Sink::write, &sink);
+  queue.push(late(state, 0));
+  while (!queue.is_behind()) std::this_thread::yield();
+  for (uint64_t i = 1; i <= RecordQueue::kMostBehind + 5; ++i) queue.push(numbered(i));
+  {
+    const auto token = queue.writer_token();
+    EXPECT_EQ(sink.written.size(), 5U);
+  }
+  QueuedRecord end = numbered(99);
+  end.ends_step = true;
+  queue.push(std::move(end));
+  state = 1;
+  queue.stop();
+  EXPECT_EQ(sink.written.size(), RecordQueue::kMostBehind + 7);
+  EXPECT_EQ(sink.written.back(), 99U) << "the end of a step keeps its place";
+}
+
+TEST(RecordQueue, NeitherItsEndNorAFlushWaitsForADeviceForever) {
+  Sink sink;
+  std::atomic<int> state{0};
+  std::atomic<int> there{1};
+  RecordQueue queue(&Sink::write, &sink, std::chrono::milliseconds(50));
+  queue.push(late(state, 0));
+  queue.push(late(there, 1));
+  for (uint64_t i = 2; i < 20; ++i) queue.push(late(state, i));
+  const auto begin = std::chrono::steady_clock::now();
+  queue.drain();
+  EXPECT_TRUE(sink.written.empty());
+  queue.stop();
+  EXPECT_EQ(sink.written.size(), 20U);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  std::atomic<int> never{0};
+  queue.push(late(never, 20));
+  EXPECT_EQ(sink.written.size(), 21U);
+}
+
 }  // namespace
 }  // namespace tensortap

@@ -66,11 +66,27 @@ void RecordSink::round_passed(int64_t step, uint64_t run) {
   queue_.push(std::move(end));
 }
 
-void RecordSink::take(RecordRow& row, const TensorView* data, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known) {
+void RecordSink::take(RecordRow& row, const TensorView* data, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known,
+                      bool on_writer) {
   if (data == nullptr) {
-    take_row(row, std::move(histogram));
+    take_row(row, std::move(histogram), false, on_writer);
   } else {
-    take_data(row, *data, std::move(histogram), known);
+    take_data(row, *data, std::move(histogram), known, on_writer);
+  }
+}
+
+void RecordSink::take_late(const RecordRow& row, std::unique_ptr<LateWork> late) {
+  QueuedRecord record{row, PoolBuffer{}, nullptr};
+  record.late = std::move(late);
+  queue_.push(std::move(record));
+}
+
+// The writer thread has its turn already: nothing that it would wait for comes before the record.
+void RecordSink::pass_on(QueuedRecord record, bool on_writer) {
+  if (on_writer) {
+    writer_.write(record);
+  } else {
+    queue_.push(std::move(record));
   }
 }
 
@@ -99,10 +115,10 @@ bool RecordSink::room_for_data(const RecordRow& row, uint64_t bytes) {
   return true;
 }
 
-void RecordSink::take_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram,
-                           KnownContent& known) {
+void RecordSink::take_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known,
+                           bool on_writer) {
   if (known.shares_data && known.found && known.content.data != 0) {
-    take_reference(row, std::move(histogram), known.content);
+    take_reference(row, std::move(histogram), known.content, on_writer);
     return;
   }
   RecordRow kept = row;
@@ -110,12 +126,21 @@ void RecordSink::take_data(const RecordRow& row, const TensorView& view, std::un
   if (!bytes.has_value()) writer_.lose(loss::kMalformed, row);
   if (!bytes.has_value() || !room_for_data(row, *bytes)) {
     kept.flags |= kRecordDataLost;
-    take_row(kept, std::move(histogram), true);
+    take_row(kept, std::move(histogram), true, on_writer);
+    return;
+  }
+  if (on_writer) {
+    // From where it is: the copy is the record's own.
+    QueuedRecord record{kept, PoolBuffer{}, std::move(histogram)};
+    if (!writer_.write_row_first(record)) return;
+    share_data(record, view, known);
+    write_at_once(record, view, true);
     return;
   }
   const bool blocks = options_.full_policy == FullPolicy::kBlock;
   const bool waits = blocks && !options_.never_waits;
-  PoolBuffer buffer = parts_.pool.acquire(*bytes, waits ? PoolAccount::WhenFull::kWait : PoolAccount::WhenFull::kGiveUp);
+  PoolBuffer buffer =
+      parts_.pool.acquire(*bytes, waits ? PoolAccount::WhenFull::kWait : PoolAccount::WhenFull::kGiveUp, &queue_.is_behind());
   if (!buffer.empty()) {
     QueuedRecord record{kept, std::move(buffer), std::move(histogram)};
     if (!writer_.write_row_first(record)) return;
@@ -127,7 +152,7 @@ void RecordSink::take_data(const RecordRow& row, const TensorView& view, std::un
   if (blocks) {
     QueuedRecord record{kept, PoolBuffer{}, std::move(histogram)};
     share_data(record, view, known);
-    write_at_once(record, view);
+    write_at_once(record, view, false);
     return;
   }
   if (options_.full_policy == FullPolicy::kDrop) {
@@ -149,7 +174,8 @@ void RecordSink::share_data(QueuedRecord& record, const TensorView& data, KnownC
   known.learned = true;
 }
 
-void RecordSink::take_reference(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, const Content& content) {
+void RecordSink::take_reference(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, const Content& content,
+                                bool on_writer) {
   if (!room_for_row(row)) return;
   parts_.contents.count_shared(row.bytes);
   QueuedRecord record{row, PoolBuffer{}, std::move(histogram)};
@@ -158,7 +184,7 @@ void RecordSink::take_reference(const RecordRow& row, std::unique_ptr<ExponentHi
   if (content.written && writes_rows_at_once_) {
     writer_.write_reference(record);
   } else if (writer_.write_row_first(record)) {
-    queue_.push(std::move(record));
+    pass_on(std::move(record), on_writer);
   }
 }
 
@@ -190,7 +216,7 @@ void RecordSink::release(QueuedRecord record) {
 }
 
 // For data larger than the pool, or when memory is short: writes from the tensor itself where it is contiguous.
-void RecordSink::write_at_once(QueuedRecord& record, const TensorView& view) {
+void RecordSink::write_at_once(QueuedRecord& record, const TensorView& view, bool on_writer) {
   const bool direct = view.is_contiguous();
   std::unique_ptr<std::byte[]> copy;
   TensorView packed = view;
@@ -201,13 +227,13 @@ void RecordSink::write_at_once(QueuedRecord& record, const TensorView& view) {
       writer_.lose(loss::kNoMemory, record.row);
       record.row.flags |= kRecordDataLost;
       parts_.contents.data_written(record.key, record.number, std::nullopt);
-      take_row(record.row, nullptr, true);
+      take_row(record.row, nullptr, true, on_writer);
       return;
     }
     copy_packed(view, copy.get());
     packed.data = copy.get();
   }
-  const auto token = queue_.writer_token();
+  const auto token = on_writer ? std::unique_lock<std::mutex>() : queue_.writer_token();
   writer_.write_data(record, &packed);
 }
 
@@ -220,12 +246,12 @@ bool RecordSink::room_for_row(const RecordRow& row, bool counted) {
   return true;
 }
 
-void RecordSink::take_row(RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, bool counted) {
+void RecordSink::take_row(RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, bool counted, bool on_writer) {
   if (!room_for_row(row, counted)) return;
   if (!writes_rows_at_once_) {
     QueuedRecord record{row, PoolBuffer{}, std::move(histogram)};
     record.counted = counted;
-    queue_.push(std::move(record));
+    pass_on(std::move(record), on_writer);
     return;
   }
   writer_.write_row(row, nullptr, histogram.get(), counted);
@@ -234,7 +260,11 @@ void RecordSink::take_row(RecordRow& row, std::unique_ptr<ExponentHistogram> his
 void RecordSink::write_queued(QueuedRecord& record) {
   const int64_t before = parts_.governor.active() ? thread_cpu_ns() : 0;
   try {
-    writer_.write(record);
+    if (record.late != nullptr) {
+      record.late->finish(record);
+    } else {
+      writer_.write(record);
+    }
   } catch (const std::exception& error) {
     parts_.problems.fail(error.what());
   }

@@ -51,8 +51,12 @@ class RecordSink {
   bool admits(const RecordRow& row);
   // Queues the record, writes it directly, or counts it as lost. `data`, null for a record without values, is read during the call only.
   // `row` gets the fields that the layout fills in, if the record is written directly; `known`, what the cache knows about the data, learns
-  // which record keeps it.
-  void take(RecordRow& row, const TensorView* data, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known);
+  // which record keeps it. `on_writer`: the caller is the writer thread within LateWork::finish(); the record is written before the call
+  // returns.
+  void take(RecordRow& row, const TensorView* data, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known,
+            bool on_writer = false);
+  // Queues a record whose elements are on their way.
+  void take_late(const RecordRow& row, std::unique_ptr<LateWork> late);
   // Writes the sketch of a record that take() gets next, at once; row.sketch says when there was no room.
   void add_sketch(RecordRow& row, const TensorSketch& sketch);
   // A record with a copy of its data (null: without) for a gate or a ring. Never waits for memory: without any the record is marked
@@ -78,15 +82,17 @@ class RecordSink {
   [[nodiscard]] const RecordWriter& writer() const { return writer_; }
 
  private:
-  void take_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known);
+  void take_data(const RecordRow& row, const TensorView& view, std::unique_ptr<ExponentHistogram> histogram, KnownContent& known,
+                 bool on_writer);
   // `counted`: a loss of this record is counted already.
-  void take_row(RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, bool counted = false);
+  void take_row(RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, bool counted = false, bool on_writer = false);
   // Takes a record whose elements an earlier record has.
-  void take_reference(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, const Content& content);
+  void take_reference(const RecordRow& row, std::unique_ptr<ExponentHistogram> histogram, const Content& content, bool on_writer);
+  void pass_on(QueuedRecord record, bool on_writer);
   bool room_for_data(const RecordRow& row, uint64_t bytes);
   bool room_for_row(const RecordRow& row, bool counted = false);
   void share_data(QueuedRecord& record, const TensorView& data, KnownContent& known);
-  void write_at_once(QueuedRecord& record, const TensorView& view);
+  void write_at_once(QueuedRecord& record, const TensorView& view, bool on_writer);
   void write_queued(QueuedRecord& record);
 
   const Parts parts_;

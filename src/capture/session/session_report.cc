@@ -162,10 +162,16 @@ void SessionReport::add_channels(Json& json) const {
 }
 
 void SessionReport::add_triggers(Json& json) const {
+  const CaptureSpec& spec = parts_.ops.plan().spec;
   json["trigger"] = parts_.overflow != nullptr ? parts_.overflow->report() : Json(nullptr);
   if (parts_.watch != nullptr && parts_.watch->on_devices() > 0) {
     json["notes"].push_back(
         concat(parts_.watch->on_devices(), " tensors on devices were not watched: the trigger \"watch\" looks at host memory alone"));
+  }
+  const bool is_late = spec.device_stats == DeviceStats::kAuto || spec.device_stats == DeviceStats::kHost;
+  const bool decides_now = spec.trigger != Trigger::kAlways && (spec.trigger != Trigger::kOnRequest || parts_.last_ops.has_ring());
+  if (is_late && decides_now && !parts_.look.devices().is_unused()) {
+    json["notes"].push_back("the trigger needs the values of tensors on devices at once: the program waited for them");
   }
   json["watch"] = parts_.watch != nullptr ? parts_.watch->report() : Json(nullptr);
   json["ring"] = parts_.last_ops.report();

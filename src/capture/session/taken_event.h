@@ -56,7 +56,15 @@ struct TakenEvent {
   bool for_readers = false;  // the program asked for an op that reads it, not for the op
   bool ring_only = false;    // nothing is written before a trigger fires
   bool fires = false;        // a record met the condition that the ring waits for
+  bool on_writer = false;    // on the writer thread: the elements came late
 
+  // Elements to look at in one tensor, 0 = all.
+  [[nodiscard]] uint64_t sample_limit() const {
+    if (decision == nullptr) return 0;
+    const uint64_t planned = plan.stats.sample_limit;
+    const uint64_t thinned = thinning.sample_limit;
+    return thinned != 0 && (planned == 0 || planned > thinned) ? thinned : planned;
+  }
   [[nodiscard]] bool wants_data() const { return plan.keeps_data || decision == nullptr; }
 };
 

@@ -11,19 +11,17 @@ TensorLook::Fetched TensorLook::fetch(const TakenEvent& event, const tensortap_t
   const bool has_values = row.numel > 0 && row.bytes > 0 && (row.flags & kRecordUnwritten) == 0 && view.desc.dtype != DType::kUndefined;
   if (!is_remote(tensor) || view.data != nullptr || !has_values || tensor.rank > kMaxRank) return fetched;
   const ActivePlan& plan = event.plan;
-  const bool looks_closer = plan.sketch.asked() || plan.digest != DigestKind::kNone || plan.spec.histogram || parts_.last_ops.has_ring();
-  const bool only_measures = event.decision != nullptr && !event.wants_data() && !looks_closer;
-  fetched.is_needless = only_measures && (is_measured || !plan.measures);
+  fetched.is_needless = only_measures(event) && (is_measured || !plan.measures);
   if (fetched.is_needless) return fetched;
   bool packed = false;
-  fetched.data = parts_.devices.fetch(event.c.op, tensor, row.bytes, plan.spec.device_stats == DeviceStats::kHost, packed);
+  fetched.data = parts_.devices.fetch(event.c.op, tensor, row.bytes, plan.spec.device_stats != DeviceStats::kOff, packed);
   view.data = fetched.data;
   if (packed) view.strides = nullptr;
   return fetched;
 }
 
-void TensorLook::note_not_looked_at(const tensortap_tensor& tensor, RecordRow& row) {
-  if ((tensor.flags & TENSORTAP_TENSOR_ON_DEVICE) == 0) return;
+void TensorLook::note_not_looked_at(uint32_t tensor_flags, RecordRow& row) {
+  if ((tensor_flags & TENSORTAP_TENSOR_ON_DEVICE) == 0) return;
   row.value_flags |= kValueNotLookedAt;
   not_looked_at_.fetch_add(1, std::memory_order_relaxed);
 }

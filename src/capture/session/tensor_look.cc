@@ -128,32 +128,52 @@ bool TensorLook::looks_at(TakenEvent& event, const tensortap_tensor& tensor) con
 }
 
 void TensorLook::take(TakenEvent& event, const tensortap_tensor& tensor) {
-  RecordRow row = event.row;
-  TensorView view;
-  if (!describe(event, tensor, row, view)) return;
-  const uint32_t block = block_of(event, tensor, view);
-  const bool blocked = block != 0;
-  const std::unique_ptr<std::byte[]> plain = blocked ? put_in_order(event, block, row, view) : nullptr;
-  const bool in_part = take_head(event, view, row);
-  row.sequence = next_sequence();
-  KnownContent known = blocked ? KnownContent{} : recall(event, tensor, view, row);
-  const bool is_due = known.found && parts_.contents.count_use();
-  const Fetched fetched = fetch(event, tensor, row, view, known.found && known.content.measured && !is_due);
-  if (is_due && view.data != nullptr) check_content(event, view, row, known);
+  Described it;
+  it.row = event.row;
+  it.flags = tensor.flags;
+  if (!describe(event, tensor, it.row, it.view)) return;
+  it.block = block_of(event, tensor, it.view);
+  const bool blocked = it.block != 0;
+  const std::unique_ptr<std::byte[]> plain = blocked ? put_in_order(event, it.block, it.row, it.view) : nullptr;
+  it.is_ordered = plain != nullptr;
+  it.in_part = take_head(event, it.view, it.row);
+  it.row.sequence = next_sequence();
+  if (!blocked) it.known = recall(event, tensor, it.view, it.row);
+  Begun begun = Begun::kFetch;
+  if (!blocked && is_remote(tensor) && may_be_late(event)) {
+    begun = begin_late(event, tensor, it);
+    if (begun == Begun::kDone) return;
+  } else {
+    it.is_due = it.known.found && parts_.contents.count_use();
+  }
+  Fetched fetched;
+  if (begun == Begun::kFetch) {
+    fetched = fetch(event, tensor, it.row, it.view, it.known.found && it.known.content.measured && !it.is_due);
+    it.is_needless = fetched.is_needless;
+  }
+  look(event, it);
+  if (fetched.data != nullptr) DeviceReads::release(tensor, fetched.data);
+}
+
+void TensorLook::look(TakenEvent& event, Described& it) {
+  RecordRow& row = it.row;
+  const TensorView& view = it.view;
+  KnownContent& known = it.known;
+  if (it.is_due && view.data != nullptr) check_content(event, view, row, known);
   event.sketch.reset();
   if (view.data == nullptr && row.numel > 0 && event.plan.sketch.asked()) row.sketch = static_cast<uint8_t>(SketchState::kNoNumbers);
-  if (view.data == nullptr && row.numel > 0 && (row.flags & kRecordUnwritten) == 0 && !fetched.is_needless) {
+  if (view.data == nullptr && row.numel > 0 && (row.flags & kRecordUnwritten) == 0 && !it.is_needless) {
     event.op.mark(kOpDescriptionOnly);
-    note_not_looked_at(tensor, row);
+    note_not_looked_at(it.flags, row);
   } else {
     event.op.mark(kOpCaptured);
     if (event.plan.measures || event.decision == nullptr) measure(event, view, row, known);
-    if (blocked && plain == nullptr && row.stats.first_nonfinite >= 0) {
+    if (it.block != 0 && !it.is_ordered && row.stats.first_nonfinite >= 0) {
       const auto index = static_cast<uint64_t>(row.stats.first_nonfinite);
-      row.stats.first_nonfinite = static_cast<int64_t>(unblocked_index(view.desc, block, index));
+      row.stats.first_nonfinite = static_cast<int64_t>(unblocked_index(view.desc, it.block, index));
     }
   }
-  if (in_part) row.stats.valid |= kStatSampled;
+  if (it.in_part) row.stats.valid |= kStatSampled;
   look_for_news(event, row);
   const bool passes = passes_condition(event, row);
   if (parts_.last_ops.has_ring() && event.decision != nullptr && (event.ring_only || gated_ || !passes)) {
@@ -167,7 +187,6 @@ void TensorLook::take(TakenEvent& event, const tensortap_tensor& tensor) {
     filtered_.fetch_add(1, std::memory_order_relaxed);
   }
   if (known.learned) parts_.contents.put(known.key, known.content);
-  if (fetched.data != nullptr) DeviceReads::release(tensor, fetched.data);
 }
 
 bool TensorLook::describe(const TakenEvent& event, const tensortap_tensor& tensor, RecordRow& row, TensorView& view) {
@@ -258,15 +277,6 @@ void TensorLook::check_content(const TakenEvent& event, const TensorView& view, 
   known.content = Content{};
 }
 
-void TensorLook::look_for_nonfinite(TakenEvent& event, const RecordRow& row) {
-  const uint64_t infinities = row.stats.pos_inf + row.stats.neg_inf;
-  if (infinities + row.stats.nan == 0 || !event.op.reads(static_cast<SlotKind>(row.slot_kind), row.slot_index)) return;
-  const bool first = reads_first(event.c) || static_cast<SlotKind>(row.slot_kind) == SlotKind::kInput;
-  if (first && infinities > 0) event.execution.read_infinity = true;
-  // An op that passes on the infinities that it read makes none.
-  first_nonfinite_.look(row, !first && !event.execution.read_infinity && !event.op.intended_infinities);
-}
-
 void TensorLook::look_for_news(const TakenEvent& event, const RecordRow& row) {
   if (row.numel == 0) return;
   const bool counted = (row.stats.valid & kStatNonFinite) == kStatNonFinite && (row.stats.valid & kStatSampled) == 0;
@@ -306,10 +316,7 @@ void TensorLook::measure(TakenEvent& event, const TensorView& view, RecordRow& r
     return;
   }
   StatsOptions options = event.plan.stats;
-  if (event.thinning.sample_limit != 0 && (options.sample_limit == 0 || options.sample_limit > event.thinning.sample_limit)) {
-    options.sample_limit = event.thinning.sample_limit;
-  }
-  if (event.decision == nullptr) options.sample_limit = 0;
+  options.sample_limit = event.sample_limit();
   options.parallel_for = {event.c.parallel_for, event.c.pool};
   options.sketch = sketch.get();
   row.stats = compute_stats(view, options);
@@ -370,7 +377,7 @@ void TensorLook::keep(TakenEvent& event, const TensorView& view, RecordRow& row,
     data = nullptr;
   }
   if (event.sketch != nullptr) parts_.sink.add_sketch(row, *event.sketch);
-  parts_.sink.take(row, data, std::move(histogram), known);
+  parts_.sink.take(row, data, std::move(histogram), known, event.on_writer);
 }
 
 }  // namespace tensortap

@@ -15,6 +15,7 @@
 #include "session/first_nonfinite.h"
 #include "session/governor.h"
 #include "session/last_ops.h"
+#include "session/late_contents.h"
 #include "session/record_sink.h"
 #include "session/taken_event.h"
 
@@ -78,13 +79,36 @@ class TensorLook {
  private:
   // Whether `view` and `row` are now of the first elements alone.
   static bool take_head(const TakenEvent& event, TensorView& view, RecordRow& row);
+
+  // A tensor between the two halves of take(): it is described, and its elements may still come.
+  struct Described {
+    RecordRow row;
+    TensorView view;
+    KnownContent known;
+    uint32_t flags = 0;        // of tensortap_tensor
+    uint32_t block = 0;        // block_of()
+    bool is_ordered = false;   // put_in_order() made the memory of `view`
+    bool in_part = false;      // take_head()
+    bool is_due = false;       // the known facts are compared with the memory
+    bool is_needless = false;  // all that the plan asks for is known
+  };
+  // The second half: looks at the elements that came, and hands the record on.
+  void look(TakenEvent& event, Described& it);
+  // Whether a record of the event may wait for its elements: nothing needs the answer at once.
+  [[nodiscard]] bool may_be_late(const TakenEvent& event) const;
+  enum class Begun : uint8_t { kDone, kFetch, kMissed };
+  // Begins to look at a remote tensor without waiting. kDone: nothing is left to do; kFetch: fetch() is needed.
+  Begun begin_late(TakenEvent& event, const tensortap_tensor& tensor, Described& it);
+  class LateLook;
+  class LateNews;
+  [[nodiscard]] bool only_measures(const TakenEvent& event) const;
   struct Fetched {
     const void* data = nullptr;
     bool is_needless = false;
   };
   // Where the tensor is in memory of a device, `view` becomes one of its elements in host memory, as far as they are needed and can be had.
   Fetched fetch(const TakenEvent& event, const tensortap_tensor& tensor, const RecordRow& row, TensorView& view, bool is_measured);
-  void note_not_looked_at(const tensortap_tensor& tensor, RecordRow& row);
+  void note_not_looked_at(uint32_t tensor_flags, RecordRow& row);
   KnownContent recall(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, const RecordRow& row);
   bool recall_reordered(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view, KnownContent& known);
   void check_content(const TakenEvent& event, const TensorView& view, const RecordRow& row, KnownContent& known);
@@ -105,6 +129,7 @@ class TensorLook {
   std::atomic<bool> without_axis_{false};
   std::atomic<bool> has_news_{false};
   FirstNonFinite first_nonfinite_;
+  LateContents late_contents_;
 };
 
 }  // namespace tensortap

@@ -86,8 +86,10 @@ void add_choosing_options(CLI::App& app, CaptureOptions& options, const std::str
       ->delimiter(',')
       ->allow_extra_args(false)
       ->group(group);
-  add_choice(app, "--device-stats", options.device_stats, {"host", "off"},
-             "How to read tensors on devices such as GPUs: as copies, for which the program waits (host), or not at all (off)")
+  add_choice(
+      app, "--device-stats", options.device_stats, {"auto", "host", "wait", "off"},
+      "How to read tensors on devices such as GPUs: as copies, without waiting where that is possible (auto), never waiting (host), always "
+      "waiting (wait), or not at all (off)")
       ->group(group);
   app.add_option("--where", options.where, "Keep a record only if this holds, such as \"nan > 0 or absmax > 6e4\"")
       ->type_name("EXPR")

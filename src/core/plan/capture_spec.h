@@ -90,7 +90,9 @@ enum class Trigger : uint8_t { kAlways, kOverflow, kException, kWatch, kOnReques
 enum class OverflowOps : uint8_t { kMakers, kAll };
 // How much a failing op leaves behind: its inputs; their types, shapes and the op's attributes too; registers and call stack too.
 enum class ExceptionDetail : uint8_t { kBrief, kNorm, kDetail };
-enum class DeviceStats : uint8_t { kHost, kOff };  // how tensors in memory that the host cannot read are looked into: as copies, or not
+// How tensors in memory that the host cannot read are looked into. As copies: without waiting, but where a record would be lost; never
+// waiting; always waiting. Or not at all.
+enum class DeviceStats : uint8_t { kAuto, kHost, kWait, kOff };
 enum class FullPolicy : uint8_t { kBlock, kStatsOnly, kDrop };  // when the memory budget for tensors is full
 
 struct Sampling {
@@ -167,7 +169,7 @@ struct CaptureSpec {
   Sampling sampling;
   Limits limits;
   Extras extras;
-  DeviceStats device_stats = DeviceStats::kHost;
+  DeviceStats device_stats = DeviceStats::kAuto;
   double budget = 0;  // most relative slow-down, 0.03 = 3 %; 0 = no governor
   FullPolicy full_policy = FullPolicy::kBlock;
   bool idle = false;  // nothing is captured yet; the session waits for another plan, which a session that is asked for nothing does not

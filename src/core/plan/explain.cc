@@ -143,6 +143,8 @@ void say_form(const CaptureSpec& spec, std::vector<std::string>& lines) {
     lines.push_back(concat("Blocks of ", spec.sketch_block, " elements are also counted by their largest magnitude."));
   if (spec.digest != "none") lines.push_back(concat("Each tensor's bytes are digested with ", spec.digest, "."));
   if (spec.device_stats == DeviceStats::kOff) lines.push_back("Tensors on devices such as GPUs are described, and never looked into.");
+  if (spec.device_stats == DeviceStats::kWait) lines.push_back("The program waits for each copy of a tensor on a device.");
+  if (spec.device_stats == DeviceStats::kHost) lines.push_back("Tensors on devices are copied as far as the program need not wait for it.");
   if (!spec.where.empty()) lines.push_back(concat("A record is kept only if this holds for it: ", spec.where));
 }
 

@@ -34,7 +34,7 @@ struct CaptureOptions {
   std::optional<std::string> max_bytes;   // "4 GiB"
   std::optional<std::string> keep_free;   //
   std::optional<std::string> stop_after;  // steps
-  std::string device_stats;               // "host" or "off", "" = as the config says
+  std::string device_stats;               // a word of kDeviceStatsWords, "" = as the config says
   bool strict = false;
   std::optional<std::string> layout;
   std::optional<std::string> profile;

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Changes with anything in this file; an adapter of another number is not loaded. */
-#define TENSORTAP_ADAPTER_INTERFACE_VERSION 10
+#define TENSORTAP_ADAPTER_INTERFACE_VERSION 11
 
 /* Properties of an operator, from its schema; described once. */
 enum {

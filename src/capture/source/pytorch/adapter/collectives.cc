@@ -71,10 +71,14 @@ const void* storage_of(const at::Tensor& tensor) { return tensor.has_storage() ?
 class OwnWork {
  public:
   OwnWork() : frames_(thread_frames()), was_busy_(frames_ != nullptr && frames_->busy) {
-    if (frames_ != nullptr) frames_->busy = true;
+    if (frames_ == nullptr) return;
+    frames_->busy = true;
+    frames_->tells_collective = true;
   }
   ~OwnWork() {
-    if (frames_ != nullptr) frames_->busy = was_busy_;
+    if (frames_ == nullptr) return;
+    frames_->busy = was_busy_;
+    frames_->tells_collective = false;
   }
   OwnWork(const OwnWork&) = delete;
   OwnWork& operator=(const OwnWork&) = delete;

@@ -1,9 +1,6 @@
 #include "source/pytorch/adapter/device_copy.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/record_function.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
 #include <mutex>
@@ -11,7 +8,9 @@
 #include <vector>
 
 #include "source/pytorch/adapter/adapter_interface.h"
+#include "source/pytorch/adapter/device_elements.h"
 #include "source/pytorch/adapter/graph_recording.h"
+#include "source/pytorch/adapter/late_copies.h"
 #include "source/pytorch/adapter/thread_frames.h"
 
 namespace tensortap::torch_adapter {
@@ -20,35 +19,7 @@ namespace {
 constexpr const char* kRecorded = "recorded into a graph of the device";
 constexpr const char* kNoCopy = "tensor on a device that gave no copy of it";
 constexpr const char* kNoTensor = "tensor on a device that no longer exists";
-// A gather takes memory of the device, so it is used only where a tensor's span would be so much more than its elements.
-constexpr int64_t kMostSpan = 8;
-constexpr int64_t kSmallSpan = 1 << 20;
 constexpr int64_t kMostSpare = int64_t{64} << 20;
-
-// Our calls are not the program's: no callback sees them, and they take no part in gradients.
-class Unseen {
- public:
-  Unseen() : excluded_(keys()) {}
-
- private:
-  static c10::DispatchKeySet keys() {
-    using c10::DispatchKey;
-    return c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset | c10::python_ks |
-           c10::DispatchKeySet(
-               {DispatchKey::FuncTorchDynamicLayerFrontMode, DispatchKey::FuncTorchDynamicLayerBackMode, DispatchKey::Functionalize});
-  }
-  at::DisableRecordFunctionGuard quiet_;
-  c10::impl::ExcludeDispatchKeyGuard excluded_;
-  at::NoGradGuard no_grad_;
-};
-
-// The memory from the first element to the last, or only the elements if most of that memory is not theirs.
-at::Tensor flat(const at::Tensor& tensor, bool& packed) {
-  int64_t last = 0;
-  for (int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
-  packed = last + 1 > std::max(kMostSpan * tensor.numel(), kSmallSpan);
-  return packed ? tensor.contiguous().view({-1}) : tensor.as_strided({last + 1}, {1}, tensor.storage_offset());
-}
 
 // The thread's spare memory if it is large enough, otherwise new memory.
 at::Tensor host_memory(ThreadFrames& frames, int64_t bytes) {
@@ -74,6 +45,11 @@ struct Device {
   std::string name;
 };
 
+at::Tensor tensor_of(const tensortap_torch_tensor& facts) {
+  auto* impl = const_cast<c10::TensorImpl*>(static_cast<const c10::TensorImpl*>(facts.tensor));
+  return at::Tensor(c10::intrusive_ptr<c10::TensorImpl>::reclaim_copy(impl));
+}
+
 const void* fetch_from(const Device& from, const tensortap_torch_tensor& facts, int* packed, const char** reason) {
   ThreadFrames* frames = thread_frames();
   *reason = kNoTensor;
@@ -91,9 +67,44 @@ const void* fetch_from(const Device& from, const tensortap_torch_tensor& facts, 
     const_cast<tensortap_torch_tensor&>(facts).flags &= ~uint32_t{TENSORTAP_TORCH_TENSOR_UNFILLED};
     return facts.data;
   }
-  auto* impl = const_cast<c10::TensorImpl*>(static_cast<const c10::TensorImpl*>(facts.tensor));
-  return copy_of(*frames, at::Tensor(c10::intrusive_ptr<c10::TensorImpl>::reclaim_copy(impl)), packed);
+  return copy_of(*frames, tensor_of(facts), packed);
 }
+
+// Host memory is the program's own: it may change as soon as the program has waited for it, so that only a wait of ours sees it. What a
+// collective wrote may be written over on another stream than this thread's.
+int queue_from(const Device& from, const tensortap_torch_tensor& facts, int* packed, void** ticket, const char** reason) {
+  ThreadFrames* frames = thread_frames();
+  *reason = kNoTensor;
+  if (frames == nullptr || facts.data == nullptr) return TENSORTAP_DEVICE_FAILED;
+  const c10::impl::VirtualGuardImpl device(from.device.type());
+  const c10::Stream stream = device.getStream(from.device);
+  *reason = kRecorded;
+  if (is_recorded(device, stream)) return TENSORTAP_DEVICE_FAILED;
+  if (facts.kind != TENSORTAP_TORCH_DEVICE || facts.tensor == nullptr || frames->tells_collective) return TENSORTAP_DEVICE_FETCH_ONLY;
+  *reason = kNoCopy;
+  const RecordingsOfOthers undisturbed(from.device.type());
+  LateElements* elements = nullptr;
+  const int state = begin_copy(tensor_of(facts), stream, packed, &elements);
+  *ticket = elements;
+  return state;
+}
+
+int queue(const tensortap_device* told, const void* source, int* packed, void** ticket, const char** reason) {
+  *packed = 0;
+  try {
+    return queue_from(*static_cast<const Device*>(told->memory), *static_cast<const tensortap_torch_tensor*>(source), packed, ticket,
+                      reason);
+  } catch (...) {
+    *reason = kNoCopy;
+    return TENSORTAP_DEVICE_FAILED;
+  }
+}
+
+int poll(const tensortap_device* /*told*/, void* ticket, const void** data) {
+  return look_at_copy(*static_cast<LateElements*>(ticket), data);
+}
+
+void drop(const tensortap_device* /*told*/, void* ticket) { end_copy(static_cast<LateElements*>(ticket)); }
 
 const void* fetch(const tensortap_device* told, const void* source, int* packed, const char** reason) {
   *packed = 0;
@@ -135,6 +146,9 @@ const tensortap_device* device_memory(c10::Device device) {
   made->told.memory = made;
   made->told.fetch = fetch;
   made->told.release = release;
+  made->told.queue = queue;
+  made->told.poll = poll;
+  made->told.drop = drop;
   devices.push_back(made);
   return &(latest = made)->told;
 }

@@ -54,6 +54,7 @@ struct ThreadFrames {
   uint32_t graphs = 0;              // graphs that report their nodes themselves, by dump nodes
   bool suspended = false;           // whether those switched off all callbacks of the thread
   bool starts_collectives = false;  // unlike a thread that does their work
+  bool tells_collective = false;    // reports what a collective wrote
   uint32_t depth = 0;               // frames of the stack in use; those above keep their memory for the next calls
   std::vector<Frame> stack;
   std::vector<tensortap_torch_tensor> tensors;  // scratch

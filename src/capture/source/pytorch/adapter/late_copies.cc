@@ -1,0 +1,142 @@
+#include "source/pytorch/adapter/late_copies.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <tensortap/asking.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "source/pytorch/adapter/device_elements.h"
+#include "source/pytorch/adapter/graph_recording.h"
+#include "source/pytorch/adapter/pinned_memory.h"
+
+namespace tensortap::torch_adapter {
+
+struct LateElements {
+  c10::Device device{c10::DeviceType::CPU};
+  PinnedBlock block;
+  std::unique_ptr<c10::Event> event;
+  int state = 0;
+};
+
+namespace {
+
+constexpr int kThere = 1;
+constexpr int kLost = -1;
+
+// Events are made once and used again: a program has thousands of copies a second.
+class Events {
+ public:
+  static Events& get() {
+    static auto& events = *new Events;
+    return events;
+  }
+  std::unique_ptr<c10::Event> take(c10::Device device) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = std::find_if(free_.rbegin(), free_.rend(), [device](const auto& one) { return one.first == device; });
+      if (found != free_.rend()) {
+        std::unique_ptr<c10::Event> event = std::move(found->second);
+        free_.erase(std::next(found).base());
+        return event;
+      }
+    }
+    return std::make_unique<c10::Event>(device.type());
+  }
+  void give_back(c10::Device device, std::unique_ptr<c10::Event> event) {
+    const std::lock_guard lock(mutex_);
+    free_.emplace_back(device, std::move(event));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<c10::Device, std::unique_ptr<c10::Event>>> free_;
+};
+
+// Copies that torch refused. A device that reports an error goes on reporting it, and each copy takes memory with it.
+std::atomic<int> failures{0};
+constexpr int kMostFailures = 8;
+
+// Set when torch has no pinned memory, or no events, for the devices of this program.
+std::atomic<bool> is_impossible{false};
+
+bool prepare(LateElements& made, int64_t bytes, int& refusal) {
+  try {
+    made.block = PinnedMemory::get().take(bytes);
+    refusal = TENSORTAP_DEVICE_NO_ROOM;
+    if (made.block.data == nullptr) return false;
+    made.event = Events::get().take(made.device);
+    return true;
+  } catch (...) {
+    is_impossible = true;
+    refusal = TENSORTAP_DEVICE_FETCH_ONLY;
+    return false;
+  }
+}
+
+}  // namespace
+
+int begin_copy(const at::Tensor& tensor, const c10::Stream& stream, int* packed, LateElements** elements) {
+  if (is_impossible || failures >= kMostFailures) return TENSORTAP_DEVICE_FETCH_ONLY;
+  const Unseen unseen;
+  bool elements_alone = false;
+  const at::Tensor from = flat(tensor, elements_alone);
+  const auto bytes = static_cast<int64_t>(from.nbytes());
+  if (bytes > PinnedMemory::kLargest) return TENSORTAP_DEVICE_FETCH_ONLY;
+  auto made = std::make_unique<LateElements>();
+  made->device = tensor.device();
+  int refusal = 0;
+  if (!prepare(*made, bytes, refusal)) {
+    if (made->block.data != nullptr) PinnedMemory::get().give_back(std::move(made->block));
+    return refusal;
+  }
+  // From here on a failure leaves the block to the device, which may write into it.
+  const at::TensorOptions options = from.options().device(at::kCPU).requires_grad(false);
+  LateElements* const kept = made.release();
+  try {
+    at::from_blob(kept->block.data, {from.numel()}, options).copy_(from, true);
+    kept->event->record(stream);
+  } catch (...) {
+    ++failures;
+    throw;
+  }
+  *packed = elements_alone ? 1 : 0;
+  *elements = kept;
+  return TENSORTAP_DEVICE_QUEUED;
+}
+
+int look_at_copy(LateElements& elements, const void** data) noexcept {
+  if (elements.state == 0) {
+    try {
+      // A thread that never used this device must not begin to use another one.
+      const c10::impl::VirtualGuardImpl device(elements.device.type());
+      device.setDevice(elements.device);
+      const RecordingsOfOthers undisturbed(elements.device.type());
+      if (elements.event->query()) elements.state = kThere;
+    } catch (...) {
+      elements.state = kLost;
+    }
+  }
+  *data = elements.state == kThere ? elements.block.data : nullptr;
+  return elements.state;
+}
+
+void end_copy(LateElements* elements) noexcept {
+  if (elements->state != kThere) return;
+  try {
+    PinnedMemory::get().give_back(std::move(elements->block));
+    Events::get().give_back(elements->device, std::move(elements->event));
+  } catch (...) {
+    // Then this block is not used again.
+  }
+  delete elements;
+}
+
+}  // namespace tensortap::torch_adapter

@@ -1,0 +1,26 @@
+// Copies of tensors on devices for which no thread waits: the device writes them into pinned memory, after the work that makes the
+// elements.
+
+#ifndef TENSORTAP_SOURCE_PYTORCH_ADAPTER_LATE_COPIES_H_
+#define TENSORTAP_SOURCE_PYTORCH_ADAPTER_LATE_COPIES_H_
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+#include <c10/core/Stream.h>
+
+namespace tensortap::torch_adapter {
+
+// A copy under way. begin_copy() makes it, end_copy() ends it; only one thread at a time may use it.
+struct LateElements;
+
+// What begin_copy() did: TENSORTAP_DEVICE_QUEUED and *elements is the caller's, TENSORTAP_DEVICE_FETCH_ONLY or TENSORTAP_DEVICE_NO_ROOM.
+// Throws what torch throws when the copy fails. `stream`: the thread's stream on the device of the tensor.
+int begin_copy(const at::Tensor& tensor, const c10::Stream& stream, int* packed, LateElements** elements);
+// 1 if the elements came, to *data; 0 if they may come; -1 if they will not. Any thread; never waits.
+int look_at_copy(LateElements& elements, const void** data) noexcept;
+// Memory into which the device may still write is not used again.
+void end_copy(LateElements* elements) noexcept;
+
+}  // namespace tensortap::torch_adapter
+
+#endif  // TENSORTAP_SOURCE_PYTORCH_ADAPTER_LATE_COPIES_H_
