@@ -90,10 +90,21 @@ if(pytorch_sources)
     LIBRARIES tensortap_pytorch_source tensortap_capture_library)
 endif()
 
+# The ggml source: it finds out how a copy of ggml stores its tensors when the program has loaded that copy.
+file(GLOB ggml_sources CONFIGURE_DEPENDS src/capture/source/ggml/*.cc)
+list(FILTER ggml_sources EXCLUDE REGEX "_test\\.cc$|/entry\\.cc$")
+if(ggml_sources)
+  add_library(tensortap_ggml_source STATIC ${ggml_sources})
+  tensortap_precompile(tensortap_ggml_source library)
+  target_link_libraries(tensortap_ggml_source PUBLIC tensortap_flags ${tensortap_below_sources} Threads::Threads ${CMAKE_DL_LIBS})
+  tensortap_shared_library(tensortap_ggml SOURCES src/capture/source/ggml/entry.cc LIBRARIES tensortap_ggml_source tensortap_capture_library)
+endif()
+
 # What `tensortap exec` preloads: needs nothing but the C library, for every process carries it.
 if(EXISTS ${PROJECT_SOURCE_DIR}/src/capture/source/preload/stub.c)
-  add_library(tensortap_preload SHARED src/capture/source/preload/stub.c src/capture/source/preload/symbol_search.c)
-  target_include_directories(tensortap_preload PRIVATE ${tensortap_include_folders})
+  add_library(tensortap_preload SHARED src/capture/source/preload/stub.c src/capture/source/preload/loading.c
+    src/capture/source/preload/ggml_calls.c src/capture/source/preload/symbol_search.c)
+  target_include_directories(tensortap_preload PRIVATE ${tensortap_include_folders} ${PROJECT_SOURCE_DIR}/include)
   # Fortified functions are glibc's alone, and another C library's loader takes the stub as well.
   target_compile_options(tensortap_preload PRIVATE -Wall -Wextra -Wshadow -O2 -fno-sanitize=all -fno-stack-protector -U_FORTIFY_SOURCE)
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")

@@ -146,7 +146,7 @@ def test_nothing_is_written_through_a_link_that_takes_the_place_of_the_folder(to
     assert [path.name for path in precious.iterdir()] == ["run.json"]
     assert (precious / "run.json").read_text() == '{"mine": 1}'
     assert "was removed or renamed while the program ran" in err
-    assert "uses neither" not in err
+    assert "uses none of them" not in err
     assert json.loads(out)["dump"] is None
 
 

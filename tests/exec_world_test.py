@@ -20,6 +20,7 @@ OURS = (
     "variable TENSORTAP_EXEC=",
     "variable TENSORTAP_PYTORCH_LIBRARY=",
     "variable TENSORTAP_ONNXRUNTIME_LIBRARY=",
+    "variable TENSORTAP_GGML_LIBRARY=",
 )
 
 

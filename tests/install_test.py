@@ -83,6 +83,7 @@ def test_the_package_is_typed_and_brings_its_header(installed: Path) -> None:
         "include/tensortap/capture.h",
         "lib/libtensortap_capture.so",
         "lib/libtensortap_onnxruntime.so",
+        "lib/libtensortap_ggml.so",
         "lib/libtensortap_acl.so",
         "lib/libtensortap_atb.so",
         "lib/libtensortap_atb_abi0.so",

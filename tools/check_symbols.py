@@ -22,6 +22,7 @@ from project_files import ROOT, report
 SHARED = {
     "libtensortap_capture.so": "src/capture/api",
     "libtensortap_onnxruntime.so": "src/capture/source/onnxruntime",
+    "libtensortap_ggml.so": "src/capture/source/ggml",
     "libtensortap_pytorch.so": "src/capture/source/pytorch",
     "libtensortap_acl.so": "src/capture/source/acl",
     "libtensortap_atb.so": "src/capture/source/atb",
@@ -39,7 +40,15 @@ PREFIXES: dict[str, str | tuple[str, ...]] = {
 ASKED_FOR = {"libtensortap_onnxruntime.so": ["RegisterCustomOps"]}
 # What the preloaded stub exports besides, and what it may call all the same: a process whose torch is gone cannot go on.
 STUB = "libtensortap_preload.so"
-STUB_EXPORTS = ["_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE", "OrtGetApiBase", "dlsym"]
+STUB_EXPORTS = [
+    "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE",
+    "OrtGetApiBase",
+    "dlsym",
+    "ggml_backend_graph_compute",
+    "ggml_backend_graph_compute_async",
+    "ggml_backend_sched_graph_compute",
+    "ggml_backend_sched_graph_compute_async",
+]
 STUB_CALLS = ["abort"]
 # Everything that is linked is hardened; the stub has no stack protector, for it runs before the thread's guard value can be relied upon.
 COMMAND = "src/cli/tensortap"
@@ -206,6 +215,8 @@ def main() -> int:
     for target in (
         "tensortap_onnxruntime.dir",
         "tensortap_capture_library.dir",
+        "tensortap_ggml_source.dir",
+        "tensortap_ggml.dir",
         "tensortap_pytorch_source.dir",
         "tensortap_pytorch.dir",
         "tensortap_acl_objects.dir",

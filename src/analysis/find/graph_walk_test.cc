@@ -103,6 +103,25 @@ TEST(GraphWalk, AMaskIsHarmlessWhereNoResultHoldsAny) {
   EXPECT_EQ(found.origins[0].kind, OriginKind::kWeight);
 }
 
+// B19: whether harm was done is not known there, and infinities of a mask must not hide the NaN of a weight.
+TEST(GraphWalk, AWeightWithNanIsFoundBesideAMaskWhereTheGraphIsNotKnown) {
+  for (const uint64_t nan : {0, 1}) {
+    GraphDump dump;
+    dump.op("mask", "Input");
+    dump.all_ops.back().attributes = R"({"intended_inf": true})";
+    dump.op("weight", "Initializer");
+    dump.op("masked", "Add", {"mask"});
+    dump.op("norm", "Mul", {"weight"});
+    dump.record("weight", {.nan = nan});
+    dump.all_rows.back().phase = static_cast<uint8_t>(Phase::kLoad);
+    dump.record("mask", {.neg_inf = 4});
+    dump.record("masked", {.neg_inf = 4});
+    dump.record("norm", {.nan = nan});
+    EXPECT_FALSE(find_nonfinite(dump).judged);
+    EXPECT_EQ(dump.first_cause(), nan > 0 ? "norm" : "");
+  }
+}
+
 TEST(GraphWalk, EachStepIsJudgedByItself) {
   Attention dump;
   dump.run(0);

@@ -5,9 +5,9 @@
 #include <new>
 
 #include "base/json.h"
+#include "base/safe_memory.h"
 #include "base/text.h"
 #include "session/event_view.h"
-#include "session/safe_memory.h"
 #include "session/watched_readers.h"
 
 namespace tensortap {

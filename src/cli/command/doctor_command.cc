@@ -146,8 +146,8 @@ void add_runtimes(const Json& report, std::vector<Check>& checks) {
 // A machine without torch is fine; so is one with torch and without an adapter: `exec` makes one.
 void add_torch(const Json& pytorch, std::vector<Check>& checks) {
   const std::string problem = text_of(pytorch, "problem");
-  const std::string files =
-      fmt::format("{}, {}, {}", text_of(pytorch, "preload"), text_of(pytorch, "library"), text_of(pytorch, "onnxruntime_library"));
+  const std::string files = fmt::format("{}, {}, {}, {}", text_of(pytorch, "preload"), text_of(pytorch, "library"),
+                                        text_of(pytorch, "onnxruntime_library"), text_of(pytorch, "ggml_library"));
   checks.push_back({state_of(problem.empty()), false, "exec", problem.empty() ? files : problem});
   const std::string releases = text_of(pytorch, "releases");
   std::string adapters = releases.empty() ? "" : fmt::format("torch {} (prebuilt)", releases);

@@ -63,8 +63,8 @@ void say_nothing_captured(const Terminal& terminal, const CapturedRun& run, cons
   }
   if (spec.trigger == Trigger::kException && run.preload.empty()) {
     terminal.note(
-        fmt::format("nothing was captured: no op of {} failed in what the config watches, or none could be seen, as it uses neither torch "
-                    "nor ONNX Runtime, no adapter fits its torch (said above), or it cleared LD_PRELOAD (env -i, sudo, a container)",
+        fmt::format("nothing was captured: no op of {} failed in what the config watches, or none could be seen, as it uses neither torch, "
+                    "ONNX Runtime nor ggml, no adapter fits its torch (said above), or it cleared LD_PRELOAD (env -i, sudo, a container)",
                     quote(printable(program))));
     return;
   }
@@ -76,9 +76,9 @@ void say_nothing_captured(const Terminal& terminal, const CapturedRun& run, cons
     return;
   }
   terminal.warn(fmt::format(
-      "nothing was captured: no process of {} ran an operator of torch, or a model with ONNX Runtime, that could be seen. Likely reasons: "
-      "it uses neither; it ended before; no adapter fits its torch (said above); it cleared LD_PRELOAD (env -i, sudo, a container); "
-      "its torch or its ONNX Runtime is linked statically",
+      "nothing was captured: no process of {} ran an operator of torch, or a model with ONNX Runtime or ggml, that could be seen. Likely "
+      "reasons: it uses none of them; it ended before; no adapter fits its torch (said above); it cleared LD_PRELOAD (env -i, sudo, a "
+      "container); its torch, its ONNX Runtime or its ggml is linked statically",
       quote(printable(program))));
 }
 

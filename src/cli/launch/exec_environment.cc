@@ -77,6 +77,7 @@ Result<Variables> ExecFolder::variables(const InstalledFiles& installed) const {
       {"TENSORTAP_EXEC", join_path(path_, "request.json")},
       {"TENSORTAP_PYTORCH_LIBRARY", installed.pytorch_library},
       {"TENSORTAP_ONNXRUNTIME_LIBRARY", installed.onnxruntime_library},
+      {"TENSORTAP_GGML_LIBRARY", installed.ggml_library},
       {"LD_PRELOAD", with_preloaded(environment_value("LD_PRELOAD").value_or(""), library)},
   };
 }

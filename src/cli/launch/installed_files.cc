@@ -66,7 +66,8 @@ Result<InstalledFiles> find_installed_files() {
   files.preload_library = join_path(libraries, "libtensortap_preload.so");
   files.pytorch_library = join_path(libraries, "libtensortap_pytorch.so");
   files.onnxruntime_library = join_path(libraries, "libtensortap_onnxruntime.so");
-  for (const std::string& path : {files.preload_library, files.pytorch_library, files.onnxruntime_library}) {
+  files.ggml_library = join_path(libraries, "libtensortap_ggml.so");
+  for (const std::string& path : {files.preload_library, files.pytorch_library, files.onnxruntime_library, files.ggml_library}) {
     if (!path_exists(path)) return not_found(concat(path, " is missing; tensortap is not installed completely"));
   }
   files.adapter_sources =

@@ -17,6 +17,7 @@ struct InstalledFiles {
   std::string preload_library;  // and what is in it or near it
   std::string pytorch_library;
   std::string onnxruntime_library;
+  std::string ggml_library;
   std::string adapter_sources;  // folder that holds source/pytorch and tensortap, "" when they are not installed
   std::string adapters;         // folder with adapters that came with the package; need not be there
   std::string python_package;   // folder that holds the package `tensortap`, "" = none

@@ -67,9 +67,9 @@ Json devices_of(const std::string& python) {
 }  // namespace
 
 Json examine_torch(const std::string& python) {
-  Json report = {{"preload", nullptr}, {"library", nullptr},        {"onnxruntime_library", nullptr},
-                 {"problem", nullptr}, {"adapters", Json::array()}, {"releases", ""},
-                 {"torch", nullptr},   {"torch_problem", nullptr}};
+  Json report = {{"preload", nullptr},      {"library", nullptr}, {"onnxruntime_library", nullptr},
+                 {"ggml_library", nullptr}, {"problem", nullptr}, {"adapters", Json::array()},
+                 {"releases", ""},          {"torch", nullptr},   {"torch_problem", nullptr}};
   const auto installed = find_installed_files();
   if (!installed.ok()) {
     report["problem"] = installed.status().message();
@@ -78,7 +78,9 @@ Json examine_torch(const std::string& python) {
   report["preload"] = installed->preload_library;
   report["library"] = installed->pytorch_library;
   report["onnxruntime_library"] = installed->onnxruntime_library;
-  for (const std::string& library : {installed->preload_library, installed->pytorch_library, installed->onnxruntime_library}) {
+  report["ggml_library"] = installed->ggml_library;
+  for (const std::string& library :
+       {installed->preload_library, installed->pytorch_library, installed->onnxruntime_library, installed->ggml_library}) {
     if (const std::string problem = loading_problem(library); !problem.empty()) report["problem"] = problem;
   }
   const auto folders = adapter_folders(*installed);

@@ -9,7 +9,8 @@
 
 namespace tensortap::cli {
 
-// {"preload": path or null, "library": path or null, "problem": text or null, "adapters": [{"folder", "file"}],
+// {"preload": path or null, "library": path or null, "onnxruntime_library" and "ggml_library": the same, "problem": text or null,
+// "adapters": [{"folder", "file"}],
 // "releases": those of torch that came with the package, as text, "torch": null or {"python",
 // "version", "library", "adapter": path or null, "adapter_problem": why the existing one is refused, or null, "command": what to type
 // when there is none, "devices": [{"device": "cuda:0", "name"}], or null where the interpreter cannot import this torch},

@@ -23,6 +23,8 @@ constexpr std::array kVariables = {
                         "Set by `tensortap exec` for the program: the library that its first torch operator loads."},
     EnvironmentVariable{"TENSORTAP_ONNXRUNTIME_LIBRARY",
                         "Set by `tensortap exec` for the program: the library that is loaded when it uses ONNX Runtime."},
+    EnvironmentVariable{"TENSORTAP_GGML_LIBRARY",
+                        "Set by `tensortap exec` for the program: the library that is loaded when it computes with ggml."},
     EnvironmentVariable{"TENSORTAP_SEED", "Set by `tensortap llm dump -seed` for the program: what its random numbers begin with."},
     EnvironmentVariable{"TENSORTAP_NOISE", "Set by `tensortap exec --noise` for the program: the seed of how its numbers move."},
     EnvironmentVariable{"TENSORTAP_NOISE_REPORT", "Set by `tensortap exec --noise` for the program: the file for what was moved."},

@@ -3,7 +3,7 @@
  *
  * It needs the C library only and does nothing when it is loaded. The loader of another C library (musl) takes it as well: the children of
  * a program inherit LD_PRELOAD whatever they are linked to, and a library that a loader cannot take ends such a child before it starts.
- * Nothing is captured there, which is reported once for each `tensortap exec`. It defines three functions; a preloaded library comes first
+ * Nothing is captured there, which is reported once for each `tensortap exec`. It defines these functions; a preloaded library comes first
  * in every lookup:
  *
  *  - at::getStepCallbacksUnlessEmpty(RecordScope), the one exported function of libtorch_cpu that every operator calls through the
@@ -15,6 +15,7 @@
  *  - dlsym(), which jumps to the real one except for two names: OrtGetApiBase, for programs that load ONNX Runtime themselves, and the
  *    entry of its Python module, at which the interpreter is asked to watch it. The caller's return address stays, since lookups depend on
  *    the caller.
+ *  - the functions of ggml that compute a graph (ggml_calls.c).
  *
  * Rules: without TENSORTAP_EXEC it only jumps. One thread loads. Threads that arrive meanwhile go on uncaptured and never wait, since the
  * loading thread may need what they hold (the loader's lock, the guard of a static object). Real functions are looked up in the tables of
@@ -27,14 +28,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "source/preload/loading.h"
 #include "source/preload/symbol_search.h"
 
 #define SYMBOL "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE"
@@ -211,43 +211,6 @@ __asm__(
 #else
 #error "tensortap: the preloaded stub has no trampoline for this processor"
 #endif
-
-static void say(const char* first, const char* second, const char* third) {
-  char text[1024];
-  size_t used = 0;
-  const char* const parts[] = {"tensortap: ", first, second, third, "\n"};
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
-    for (const char* c = parts[i]; *c != '\0' && used < sizeof text; ++c) text[used++] = *c;
-  }
-  if (used == sizeof text) text[used - 1] = '\n';
-  /* Beyond the program's limit for files (ulimit -f) a write fails with a signal that ends a program. */
-  sigset_t size_signal, before;
-  sigemptyset(&size_signal);
-  sigaddset(&size_signal, SIGXFSZ);
-  sigprocmask(SIG_BLOCK, &size_signal, &before);
-  const struct timespec at_once = {0, 0};
-  if (write(STDERR_FILENO, text, used) < 0 && errno == EFBIG && sigismember(&before, SIGXFSZ) == 0)
-    sigtimedwait(&size_signal, NULL, &at_once);
-  sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
-/* The function of the library that the variable names. Null without a request, or when the function is missing, which is reported. */
-static void* function_of_library(const char* variable, const char* function) {
-  const char* request = secure_getenv("TENSORTAP_EXEC");
-  if (request == NULL || *request == '\0') return NULL;
-  const char* library = secure_getenv(variable);
-  if (library == NULL || *library != '/') {
-    say("nothing is captured: ", variable, " names no library; start the program with `tensortap exec`");
-    return NULL;
-  }
-  void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  void* address = handle != NULL ? dlsym(handle, function) : NULL;
-  if (address == NULL) {
-    const char* reason = dlerror();
-    say("nothing is captured: ", reason != NULL ? reason : library, "");
-  }
-  return address;
-}
 
 /* ---- other C libraries ---- */
 

@@ -84,17 +84,24 @@ int search_in(struct search* search, ElfW(Addr) base, const ElfW(Dyn) * dynamic,
   return 1;
 }
 
-static int search_object(struct dl_phdr_info* object, size_t size, void* context) {
-  (void)size;
-  struct search* search = context;
-  const char* slash = strrchr(object->dlpi_name, '/');
-  const char* name = slash != NULL ? slash + 1 : object->dlpi_name;
-  if (search->object != NULL && strncmp(name, search->object, strlen(search->object)) != 0) return 0;
+static const ElfW(Dyn) * dynamic_of(const struct dl_phdr_info* object) {
   const ElfW(Dyn)* dynamic = NULL;
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     if (object->dlpi_phdr[i].p_type == PT_DYNAMIC) dynamic = (const ElfW(Dyn)*)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
   }
-  return search_in(search, object->dlpi_addr, dynamic, object->dlpi_name);
+  return dynamic;
+}
+
+static const char* file_of(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+static int search_object(struct dl_phdr_info* object, size_t size, void* context) {
+  (void)size;
+  struct search* search = context;
+  if (search->object != NULL && strncmp(file_of(object->dlpi_name), search->object, strlen(search->object)) != 0) return 0;
+  return search_in(search, object->dlpi_addr, dynamic_of(object), object->dlpi_name);
 }
 
 struct search find_function(const char* symbol, const void* ours, const char* object) {
@@ -105,4 +112,88 @@ struct search find_function(const char* symbol, const void* ours, const char* ob
     dl_iterate_phdr(search_object, &search);
   }
   return search;
+}
+
+/* ---- by the caller ---- */
+
+enum { MOST_OBJECTS = 64 };
+
+/* The caller's object, then what it needs, level by level. */
+struct needed_objects {
+  const void* caller;
+  struct search search;
+  const ElfW(Dyn) * dynamics[MOST_OBJECTS];
+  const char* strings[MOST_OBJECTS];
+  size_t count;
+  size_t searched; /* these come before the level that is looked for */
+};
+
+static int add_object(struct needed_objects* objects, const struct dl_phdr_info* object) {
+  const ElfW(Dyn)* dynamic = dynamic_of(object);
+  for (size_t i = 0; i < objects->count; ++i) {
+    if (objects->dynamics[i] == dynamic) return 0;
+  }
+  const struct tables tables = tables_of(object->dlpi_addr, dynamic);
+  if (tables.strings == NULL || objects->count >= MOST_OBJECTS) return 0;
+  objects->dynamics[objects->count] = dynamic;
+  objects->strings[objects->count++] = tables.strings;
+  return search_in(&objects->search, object->dlpi_addr, dynamic, object->dlpi_name);
+}
+
+static int add_caller(struct dl_phdr_info* object, size_t size, void* context) {
+  (void)size;
+  struct needed_objects* objects = context;
+  const uintptr_t caller = (uintptr_t)objects->caller;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)* part = &object->dlpi_phdr[i];
+    const uintptr_t begin = object->dlpi_addr + part->p_vaddr;
+    if (part->p_type != PT_LOAD || caller < begin || caller >= begin + part->p_memsz) continue;
+    add_object(objects, object);
+    return 1;
+  }
+  return 0;
+}
+
+static int is_needed(const struct needed_objects* objects, const char* name) {
+  for (size_t i = 0; i < objects->searched; ++i) {
+    for (const ElfW(Dyn)* entry = objects->dynamics[i]; entry->d_tag != DT_NULL; ++entry) {
+      if (entry->d_tag == DT_NEEDED && is_same(file_of(objects->strings[i] + entry->d_un.d_val), name)) return 1;
+    }
+  }
+  return 0;
+}
+
+static int add_needed(struct dl_phdr_info* object, size_t size, void* context) {
+  (void)size;
+  struct needed_objects* objects = context;
+  const ElfW(Dyn)* dynamic = dynamic_of(object);
+  const struct tables tables = tables_of(object->dlpi_addr, dynamic);
+  int needed = is_needed(objects, file_of(object->dlpi_name));
+  for (const ElfW(Dyn)* entry = dynamic; !needed && tables.strings != NULL && entry->d_tag != DT_NULL; ++entry) {
+    needed = entry->d_tag == DT_SONAME && is_needed(objects, file_of(tables.strings + entry->d_un.d_val));
+  }
+  return needed ? add_object(objects, object) : 0;
+}
+
+void* find_function_of_caller(const char* symbol, const void* ours, const void* caller) {
+  struct needed_objects objects = {0};
+  objects.caller = caller;
+  objects.search = (struct search){symbol, ours, NULL, 0, 0, NULL, ""};
+  dl_iterate_phdr(add_caller, &objects);
+  while (objects.search.function == NULL && objects.searched < objects.count) {
+    objects.searched = objects.count;
+    dl_iterate_phdr(add_needed, &objects);
+  }
+  return objects.search.function != NULL ? objects.search.function : find_function(symbol, ours, NULL).function;
+}
+
+static int read_unloads(struct dl_phdr_info* object, size_t size, void* context) {
+  if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof object->dlpi_subs) *(unsigned long long*)context = object->dlpi_subs;
+  return 1;
+}
+
+unsigned long long unloaded_objects(void) {
+  unsigned long long unloads = 0;
+  dl_iterate_phdr(read_unloads, &unloads);
+  return unloads;
 }

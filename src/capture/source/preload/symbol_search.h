@@ -25,4 +25,11 @@ int search_in(struct search* search, ElfW(Addr) base, const ElfW(Dyn) * dynamic,
 /* In objects of this name, else in any. Distributions add a version to the name. */
 struct search find_function(const char* symbol, const void* ours, const char* object);
 
+/* The function that a call from the code at `caller` reaches without us, where the caller's object has the function itself or one of the
+ * objects that it needs has it; otherwise the first that any object has. Null when there is none. */
+void* find_function_of_caller(const char* symbol, const void* ours, const void* caller);
+
+/* How many objects were unloaded so far: as long as it stays, an address of code is that of the same object. */
+unsigned long long unloaded_objects(void);
+
 #endif /* TENSORTAP_SOURCE_PRELOAD_SYMBOL_SEARCH_H_ */

@@ -1,7 +1,7 @@
 // Reading memory that may be gone: of tensors that their runtime freed, unmapped or protected in the meantime.
 
-#ifndef TENSORTAP_SESSION_SAFE_MEMORY_H_
-#define TENSORTAP_SESSION_SAFE_MEMORY_H_
+#ifndef TENSORTAP_BASE_SAFE_MEMORY_H_
+#define TENSORTAP_BASE_SAFE_MEMORY_H_
 
 #include <cstddef>
 
@@ -13,4 +13,4 @@ bool read_safely(const void* from, size_t bytes, void* to) noexcept;
 
 }  // namespace tensortap
 
-#endif  // TENSORTAP_SESSION_SAFE_MEMORY_H_
+#endif  // TENSORTAP_BASE_SAFE_MEMORY_H_

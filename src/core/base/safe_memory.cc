@@ -1,4 +1,4 @@
-#include "session/safe_memory.h"
+#include "base/safe_memory.h"
 
 #include <fcntl.h>
 #include <sys/uio.h>

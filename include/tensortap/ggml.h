@@ -1,0 +1,41 @@
+/*
+ * The ggml source as a C library (libtensortap_ggml.so), for the preloaded stub alone, which `tensortap exec` brings into programs such as
+ * those over llama.cpp and whisper.cpp.
+ *
+ * No function here exits or prints on stdout. What the real function throws passes through.
+ */
+#ifndef TENSORTAP_GGML_H_
+#define TENSORTAP_GGML_H_
+
+#include "tensortap/capture.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum tensortap_ggml_kind {
+  TENSORTAP_GGML_SCHEDULER = 0, /* ggml_backend_sched_graph_compute, and ..._async */
+  TENSORTAP_GGML_BACKEND = 1    /* ggml_backend_graph_compute, and ..._async */
+};
+
+/* A call of a function of ggml that computes a graph. */
+typedef struct tensortap_ggml_call {
+  uint32_t size;
+  uint32_t kind;                            /* enum tensortap_ggml_kind */
+  void* computer;                           /* its first argument: the scheduler or the backend */
+  void* graph;                              /* its second one */
+  int (*real)(void* computer, void* graph); /* ggml's function, in the copy of ggml that the caller is bound to */
+  const void* caller;                       /* where the call returns to */
+} tensortap_ggml_call;
+
+/* Makes the call, captures what it computes, and returns its result. Any thread. */
+TENSORTAP_API int tensortap_ggml_compute(const tensortap_ggml_call* call);
+
+/* Called once, before the first tensortap_ggml_compute(). `*missed` counts the calls that other threads made while this library was being
+ * loaded; it lives as long as the process. */
+TENSORTAP_API void tensortap_ggml_start(const uint64_t* missed) TENSORTAP_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TENSORTAP_GGML_H_ */

@@ -1,0 +1,172 @@
+#include "source/ggml/ggml_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/message.h"
+#include "base/safe_memory.h"
+#include "base/text.h"
+
+namespace tensortap::ggml {
+namespace {
+
+constexpr int kMostNodes = 1 << 20;
+constexpr size_t kSchedulerBytes = 4096;  // in which the callback must stand
+constexpr size_t kWords = kSchedulerBytes / sizeof(uintptr_t);
+
+struct LoadedObject {
+  void* handle = nullptr;
+  std::string path;
+};
+
+// The object that holds an address. It stays loaded from then on: its functions are called later.
+LoadedObject object_of(const void* address) {
+  Dl_info info{};
+  link_map* map = nullptr;
+  if (dladdr1(address, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 || map == nullptr) return {};
+  const bool is_program = map->l_name == nullptr || *map->l_name == '\0';
+  void* handle = is_program ? dlopen(nullptr, RTLD_LAZY) : dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+  return {handle, is_program ? "the program" : map->l_name};
+}
+
+// The words from the address on, up to the end of what can be read.
+std::vector<uintptr_t> read_words(const void* from) {
+  const auto place = reinterpret_cast<uintptr_t>(from);
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  std::vector<uintptr_t> words(kWords);
+  if (read_safely(from, kSchedulerBytes, words.data())) return words;
+  words.resize((page - place % page) / sizeof(uintptr_t));
+  if (words.size() > kWords || !read_safely(from, words.size() * sizeof(uintptr_t), words.data())) words.clear();
+  return words;
+}
+
+bool nobody(void* /*tensor*/, bool /*ask*/, void* /*user*/) { return false; }
+bool nobody_else(void* /*tensor*/, bool ask, void* /*user*/) { return !ask; }
+
+// The one word that has changed from anything to `value`; nothing when there are several or none.
+std::optional<size_t> changed_to(const std::vector<uintptr_t>& before, const std::vector<uintptr_t>& after, uintptr_t value) {
+  std::optional<size_t> found;
+  for (size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
+    if (after[i] != value || before[i] == value) continue;
+    if (found) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+}  // namespace
+
+GgmlLibrary::GgmlLibrary(std::string path, void* handle, GgmlFunctions functions, TensorLayout layout, GraphLayout graphs)
+    : path_(std::move(path)), handle_(handle), functions_(functions), layout_(layout), graphs_(graphs) {}
+
+GgmlLibrary* GgmlLibrary::of(const void* real, const void* caller) {
+  static auto& mutex = *new std::mutex;
+  static auto& known = *new std::map<const void*, GgmlLibrary*>;  // by the object that has the function
+  Dl_info info{};
+  if (dladdr(real, &info) == 0) return nullptr;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(info.dli_fbase);
+  if (found != known.end()) return found->second;
+  GgmlLibrary*& library = known[info.dli_fbase];
+  const Result<GgmlLibrary*> examined = examine(real, caller);
+  if (examined.ok()) {
+    library = *examined;
+  } else {
+    say(concat("nothing is captured of the ggml in ", info.dli_fname == nullptr ? "this program" : info.dli_fname, ": ",
+               examined.status().message()));
+  }
+  return library;
+}
+
+Result<GgmlLibrary*> GgmlLibrary::examine(const void* real, const void* caller) {
+  const LoadedObject object = object_of(real);
+  if (object.handle == nullptr) return Status(StatusCode::kUnsupported, "it is not a loaded object");
+  const LoadedObject other = object_of(caller);
+  GgmlFunctions functions;
+  if (const std::string missing = find_functions(object.handle, other.handle, functions); !missing.empty()) {
+    return Status(StatusCode::kUnsupported, concat("it does not export ", missing));
+  }
+  const auto tensors = probe_tensors(functions);
+  if (!tensors.ok()) return tensors.status().with_context("how it stores tensors is not known");
+  GraphLayout graphs;
+  if (functions.graph_node == nullptr || functions.graph_n_nodes == nullptr) {
+    const auto probed = probe_graphs(functions);
+    if (!probed.ok()) return probed.status().with_context("how it stores graphs is not known");
+    graphs = *probed;
+  }
+  return new GgmlLibrary(object.path, object.handle, functions, *tensors, graphs);
+}
+
+std::string GgmlLibrary::version() const {
+  const char* version = functions_.version == nullptr ? nullptr : functions_.version();
+  return version == nullptr ? "" : version;
+}
+
+DequantizeRow GgmlLibrary::dequantizer(const std::string& type) const {
+  return reinterpret_cast<DequantizeRow>(dlsym(handle_, concat("dequantize_row_", type).c_str()));
+}
+
+void GgmlLibrary::list_nodes(void* graph, std::vector<GgmlTensor>& nodes) const {
+  if (graphs_.nodes < 0) {
+    const int count = std::clamp(functions_.graph_n_nodes(graph), 0, kMostNodes);
+    for (int i = 0; i < count; ++i) nodes.push_back(tensor(functions_.graph_node(graph, i)));
+    return;
+  }
+  const char* at = static_cast<const char*>(graph);
+  int32_t count = 0;
+  const void* const* list = nullptr;
+  std::memcpy(&count, at + graphs_.node_count, sizeof(count));
+  std::memcpy(static_cast<void*>(&list), at + graphs_.nodes, sizeof(list));
+  for (int i = 0; i < std::clamp(count, 0, kMostNodes); ++i) nodes.push_back(tensor(list[i]));
+}
+
+Status GgmlLibrary::find_callback(void* scheduler) {
+  // Two pairs of values, so that no word that changes by chance is mistaken for one of these.
+  const std::array<std::pair<EvalCallback, void*>, 2> marks = {
+      {{&nobody, &function_place_}, {&nobody_else, &user_place_}},
+  };
+  const std::vector<uintptr_t> original = read_words(scheduler);
+  std::vector<uintptr_t> before = original;
+  std::array<std::optional<size_t>, 2> functions;
+  std::array<std::optional<size_t>, 2> users;
+  for (size_t i = 0; i < marks.size(); ++i) {
+    functions_.set_eval_callback(scheduler, marks[i].first, marks[i].second);
+    std::vector<uintptr_t> after = read_words(scheduler);
+    functions[i] = changed_to(before, after, reinterpret_cast<uintptr_t>(marks[i].first));
+    users[i] = changed_to(before, after, reinterpret_cast<uintptr_t>(marks[i].second));
+    before = std::move(after);
+  }
+  const bool found = functions[0] && users[0] && functions[0] == functions[1] && users[0] == users[1];
+  functions_.set_eval_callback(scheduler, nullptr, nullptr);
+  // What it had, wherever it stood: no other word has changed to these values.
+  const auto [function, user] = marks.back();
+  for (size_t i = 0; i < std::min(original.size(), before.size()); ++i) {
+    const bool marked = before[i] == reinterpret_cast<uintptr_t>(function) || before[i] == reinterpret_cast<uintptr_t>(user);
+    if (marked && original[i] != before[i])
+      std::memcpy(static_cast<char*>(scheduler) + i * sizeof(uintptr_t), &original[i], sizeof(uintptr_t));
+  }
+  if (!found) return {StatusCode::kUnsupported, "where a scheduler has its callback was not found"};
+  function_place_ = *functions[0] * sizeof(uintptr_t);
+  user_place_ = *users[0] * sizeof(uintptr_t);
+  callback_known_ = true;
+  return {};
+}
+
+Result<OwnCallback> GgmlLibrary::callback_of(void* scheduler) {
+  const std::lock_guard lock(mutex_);
+  if (!callback_known_) TENSORTAP_RETURN_IF_ERROR(find_callback(scheduler));
+  OwnCallback own;
+  std::memcpy(&own.function, static_cast<const char*>(scheduler) + function_place_, sizeof(own.function));
+  std::memcpy(&own.user, static_cast<const char*>(scheduler) + user_place_, sizeof(own.user));
+  return own;
+}
+
+}  // namespace tensortap::ggml

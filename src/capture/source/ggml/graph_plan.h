@@ -1,0 +1,52 @@
+// The ops of the dump that the nodes of a graph are, found before the graph is computed.
+
+#ifndef TENSORTAP_SOURCE_GGML_GRAPH_PLAN_H_
+#define TENSORTAP_SOURCE_GGML_GRAPH_PLAN_H_
+
+#include <tensortap/capture.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "source/ggml/ggml_library.h"
+
+namespace tensortap::ggml {
+
+class ModelCapture;
+
+// An input of the graph, which is looked at before the first node that reads it is computed.
+struct PlannedInput {
+  size_t source = 0;  // of that node
+  tensortap_op_id id = TENSORTAP_NO_OP;
+  std::atomic<bool> told{false};  // that it cannot be captured
+};
+
+struct PlannedNode {
+  tensortap_op_id id = TENSORTAP_NO_OP;  // of a node that computes nothing, TENSORTAP_NO_OP
+  bool writes_rows = false;              // the op SET_ROWS, into a tensor that the graph got: a KV cache
+  std::deque<PlannedInput> inputs;
+  std::atomic<bool> told{false};
+};
+
+// Shared by the graphs with equal nodes that read the same weights. Only its flags change once it is made.
+struct GraphPlan {
+  ModelCapture* model = nullptr;
+  uint64_t structure = 0;
+  std::deque<PlannedNode> nodes;     // in the order of the graph
+  std::atomic<bool> refused{false};  // it was reported as not captured
+};
+
+// Equal for graphs whose nodes have the same names, ops and types; the same in every process.
+uint64_t structure_of(const std::vector<GgmlTensor>& nodes);
+// Differs besides where a graph reads other weights.
+uint64_t key_of(const GgmlLibrary& library, const std::vector<GgmlTensor>& nodes, uint64_t structure);
+
+// Whether a tensor that no op made holds parameters of the model.
+bool is_weight(const GgmlLibrary& library, GgmlTensor leaf);
+
+}  // namespace tensortap::ggml
+
+#endif  // TENSORTAP_SOURCE_GGML_GRAPH_PLAN_H_

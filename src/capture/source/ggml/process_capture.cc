@@ -1,0 +1,254 @@
+#include "source/ggml/process_capture.h"
+
+#include <pthread.h>
+#include <tensortap/asking.h>
+
+#include <array>
+#include <cstdlib>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "base/files.h"
+#include "base/job_rank.h"
+#include "base/message.h"
+#include "base/silenced.h"
+#include "base/text.h"
+#include "base/wait.h"
+#include "source/ggml/graph_run.h"
+#include "source/ggml/mapped_files.h"
+
+namespace tensortap::ggml {
+namespace {
+
+// The capture of the process, and the lock for reading the request once. A child of fork() recreates both, since another thread may have
+// held the lock.
+constinit std::atomic<ProcessCapture*> process_capture{nullptr};
+constinit std::atomic<bool> request_read{false};
+constinit std::mutex request_mutex;
+constinit std::atomic<const uint64_t*> missed_calls{nullptr};
+
+// Whether this thread computes a graph that is known about: what ggml calls then is a part of it.
+const void*& computing() {
+  static thread_local const void* computer = nullptr;
+  return computer;
+}
+
+class Computing {
+ public:
+  explicit Computing(const void* computer) { computing() = computer; }
+  ~Computing() { computing() = nullptr; }
+  Computing(const Computing&) = delete;
+  Computing& operator=(const Computing&) = delete;
+};
+
+// Begins a step and ends it, also if the computation throws.
+class BegunStep {
+ public:
+  BegunStep(ModelCapture& model, ComputedStep step, uint64_t kind)
+      : model_(model), step_(step), wanted_(tensortap_step_begin_kind(model.session, step.step, step.run, kind) != 0) {}
+  ~BegunStep() { tensortap_step_end(model_.session, step_.step, step_.run); }
+  BegunStep(const BegunStep&) = delete;
+  BegunStep& operator=(const BegunStep&) = delete;
+  [[nodiscard]] bool wanted() const { return wanted_; }
+
+ private:
+  ModelCapture& model_;
+  const ComputedStep step_;
+  const bool wanted_;
+};
+
+std::string stem_of(const std::string& path) {
+  const std::string name(file_name(path));
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+// Steps take the same time where the graph is the same and has as many tokens, which the second dimension of its first value counts.
+uint64_t kind_of(const std::vector<GgmlTensor>& nodes, uint64_t structure) {
+  return structure ^ (nodes.empty() ? 0 : static_cast<uint64_t>(nodes.front().ne()[1]) * 0x9e3779b97f4a7c15U);
+}
+
+}  // namespace
+
+class ProcessCapture::InsideCapture {
+ public:
+  explicit InsideCapture(ProcessCapture& capture) : capture_(capture) {
+    capture_.inside_.fetch_add(1, std::memory_order_seq_cst);
+    open_ = capture_.open_.load(std::memory_order_seq_cst);
+  }
+  ~InsideCapture() { capture_.inside_.fetch_sub(1, std::memory_order_release); }
+  InsideCapture(const InsideCapture&) = delete;
+  InsideCapture& operator=(const InsideCapture&) = delete;
+  explicit operator bool() const { return open_; }
+
+ private:
+  ProcessCapture& capture_;
+  bool open_;
+};
+
+void ProcessCapture::set_missed(const uint64_t* missed) { missed_calls.store(missed); }
+
+ProcessCapture* ProcessCapture::of_process() {
+  if (request_read.load(std::memory_order_acquire)) return process_capture.load(std::memory_order_acquire);
+  const std::lock_guard lock(request_mutex);
+  if (request_read.load(std::memory_order_acquire)) return process_capture.load(std::memory_order_acquire);
+  if (std::optional<ExecRequest> request = read_exec_request(); request.has_value()) {
+    static const bool followed = [] {
+      pthread_atfork(nullptr, nullptr, begin_anew_after_fork);
+      std::atexit(close_at_exit);
+      return true;
+    }();
+    static_cast<void>(followed);
+    process_capture.store(new ProcessCapture(*std::move(request)), std::memory_order_release);
+  }
+  request_read.store(true, std::memory_order_release);
+  return process_capture.load(std::memory_order_acquire);
+}
+
+// The parent keeps the dumps. Their remains in the child are never freed, since computations in progress may hold them.
+void ProcessCapture::begin_anew_after_fork() {
+  new (&request_mutex) std::mutex;
+  process_capture.store(nullptr);
+  request_read.store(false);
+  computing() = nullptr;
+}
+
+void ProcessCapture::close_at_exit() {
+  ProcessCapture* capture = process_capture.load(std::memory_order_acquire);
+  if (capture == nullptr || !capture->open_.exchange(false)) return;
+  const bool all_left = wait_for_zero(capture->inside_);
+  const uint64_t* missed = missed_calls.load();
+  const uint64_t unseen = capture->nested_.load() + (missed == nullptr ? 0 : __atomic_load_n(missed, __ATOMIC_RELAXED));
+  for (const auto& model : capture->models_) {
+    if (unseen > 0) {
+      tensortap_note(model->session, concat(unseen,
+                                            " computations were not captured: they came while the capture was being loaded, or from within "
+                                            "a callback of another computation")
+                                         .c_str());
+    }
+    static_cast<void>(all_left ? tensortap_session_close(model->session) : tensortap_session_flush(model->session));
+  }
+}
+
+Result<tensortap_session*> ProcessCapture::open_session(const GgmlLibrary& library, const std::string& model) {
+  const bool is_first = process_folder_.empty();
+  if (is_first) process_folder_ = request_.shared_tree ? request_.out : process_folder(request_);
+  const std::string folder = is_first ? process_folder_ : model_folder(request_, process_folder_, model);
+  TENSORTAP_ASSIGN_OR_RETURN(const std::string config, config_with_folder(request_, folder));
+  const std::string version = library.version();
+  const std::string source = version.empty() ? std::string("ggml") : concat("ggml ", version);
+  const JobRank rank = job_rank();
+  tensortap_session_options options{};
+  options.size = sizeof(options);
+  options.version = TENSORTAP_CAPTURE_VERSION;
+  options.config = config.c_str();
+  options.config_name = request_.config_name.c_str();
+  options.source = source.c_str();
+  options.program = request_.program.c_str();
+  options.rank = rank.rank;
+  options.world_size = rank.world_size;
+  options.flags = TENSORTAP_SESSION_AFTER_ONLY | TENSORTAP_SESSION_CONTENT_UNKNOWN;
+  options.model = model.c_str();
+  options.model_id = static_cast<uint32_t>(models_.size() + 1);
+  tensortap_session* session = nullptr;
+  std::array<char, 4096> message{};
+  const int code = tensortap_session_open(&options, &session, message.data(), message.size());
+  if (code != TENSORTAP_OK) return Status(static_cast<StatusCode>(code), message.data());
+  const std::string fact = concat(R"({"library": )", quote(library.path()), R"(, "version": )", quote(version), R"(, "cut": true})");
+  tensortap_add_fact(session, "ggml", fact.c_str());
+  return session;
+}
+
+ModelCapture* ProcessCapture::model_of(GgmlLibrary& library, const void* computer, const std::vector<GgmlTensor>& nodes) {
+  const std::vector<ReadWeight> weights = weights_of(library, nodes);
+  ModelCapture* of_computer = nullptr;
+  if (const auto last = last_models_.find(computer); last != last_models_.end() && &last->second->library == &library)
+    of_computer = last->second;
+  if (weights.empty() && of_computer != nullptr) return of_computer;
+  for (const auto& model : models_) {
+    if (&model->library == &library && model->kinship(weights) != ModelCapture::Kinship::kOther) return model.get();
+  }
+  if (failed_) return nullptr;
+  std::string name;
+  for (size_t i = 0; i < weights.size() && name.empty(); ++i) name = stem_of(file_mapped_at(weights[i].data));
+  if (name.empty()) name = model_of_program(request_.program);
+  const Result<tensortap_session*> session = open_session(library, name);
+  if (!session.ok()) {
+    failed_ = true;
+    say(concat("nothing is captured of a model that ggml computes: ", session.status().message()));
+    return nullptr;
+  }
+  return models_.emplace_back(std::make_unique<ModelCapture>(*session, library)).get();
+}
+
+GraphPlan* ProcessCapture::plan_of(GgmlLibrary& library, const void* computer, const std::vector<GgmlTensor>& nodes) {
+  const uint64_t structure = structure_of(nodes);
+  const uint64_t key = key_of(library, nodes, structure);
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<GraphPlan>& plan = plans_[{&library, key == structure ? computer : nullptr, key}];
+  if (plan == nullptr) {
+    ModelCapture* model = model_of(library, computer, nodes);
+    if (model == nullptr) return nullptr;
+    plan = model->learn(nodes, structure);
+    plan->structure = structure;
+  }
+  last_models_[computer] = plan->model;
+  return plan.get();
+}
+
+int ProcessCapture::compute(const tensortap_ggml_call& call) {
+  const void* running = computing();
+  if (running != nullptr) {
+    if (call.kind == TENSORTAP_GGML_SCHEDULER && running != call.computer) nested_.fetch_add(1, std::memory_order_relaxed);
+    return call.real(call.computer, call.graph);
+  }
+  const InsideCapture inside(*this);
+  GgmlLibrary* library = inside ? silenced(static_cast<GgmlLibrary*>(nullptr),
+                                           [&] { return GgmlLibrary::of(reinterpret_cast<const void*>(call.real), call.caller); })
+                                : nullptr;
+  const Computing marked(call.computer);
+  if (library == nullptr) return call.real(call.computer, call.graph);
+  if (call.kind == TENSORTAP_GGML_SCHEDULER) return compute_captured(*library, call);
+  silenced(0, [&] { return account_for(*library, call), 0; });
+  return call.real(call.computer, call.graph);
+}
+
+int ProcessCapture::compute_captured(GgmlLibrary& library, const tensortap_ggml_call& call) {
+  std::vector<GgmlTensor> nodes;
+  GraphPlan* plan = silenced(static_cast<GraphPlan*>(nullptr), [&] {
+    library.list_nodes(call.graph, nodes);
+    return plan_of(library, call.computer, nodes);
+  });
+  if (plan == nullptr) return call.real(call.computer, call.graph);
+  const ComputedStep number = plan->model->next_step(call.computer);
+  const BegunStep step(*plan->model, number, kind_of(nodes, plan->structure));
+  if (!step.wanted()) return call.real(call.computer, call.graph);
+  const Result<OwnCallback> own = library.callback_of(call.computer);
+  if (!own.ok()) {
+    refuse(*plan, own.status().message());
+    return call.real(call.computer, call.graph);
+  }
+  std::optional<GraphRun> run;
+  silenced(0, [&] { return run.emplace(*plan, nodes, number, call.computer, *own), 0; });
+  const int result = call.real(call.computer, call.graph);
+  if (run) silenced(0, [&] { return run->finish(), 0; });
+  return result;
+}
+
+void ProcessCapture::refuse(GraphPlan& plan, const std::string& reason) {
+  if (plan.refused.exchange(true)) return;
+  for (const PlannedNode& node : plan.nodes) {
+    if (node.id != TENSORTAP_NO_OP) tensortap_not_captured(plan.model->session, node.id, reason.c_str());
+    for (const PlannedInput& input : node.inputs) tensortap_not_captured(plan.model->session, input.id, reason.c_str());
+  }
+}
+
+void ProcessCapture::account_for(GgmlLibrary& library, const tensortap_ggml_call& call) {
+  std::vector<GgmlTensor> nodes;
+  library.list_nodes(call.graph, nodes);
+  if (GraphPlan* plan = plan_of(library, call.computer, nodes))
+    refuse(*plan, "graph that the program gave to a backend without a scheduler");
+}
+
+}  // namespace tensortap::ggml

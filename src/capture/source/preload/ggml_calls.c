@@ -1,0 +1,106 @@
+/*
+ * The functions of ggml that compute a graph, for the preloaded stub. Programs call them through the procedure linkage table, also those
+ * that load ggml privately, and so come here first.
+ *
+ * A process may hold several copies of ggml. The real function is that of the object that made the call, or of what this object needs; so
+ * each call is passed on to the copy that it would have reached without us. The first call of a captured process loads the library that
+ * TENSORTAP_GGML_LIBRARY names, which then makes the calls. The rules are those of stub.c.
+ */
+#define _GNU_SOURCE
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <tensortap/ggml.h>
+
+#include "source/preload/loading.h"
+#include "source/preload/symbol_search.h"
+
+typedef int compute_function(void* computer, void* graph);
+typedef int capture_function(const tensortap_ggml_call* call);
+
+/* What was found for a caller. `caller` is written last. */
+struct found_call {
+  const void* caller;
+  const void* ours;
+  compute_function* real;
+  unsigned long long unloads; /* how many objects had been unloaded by then; the entry is valid as long as this number stays */
+};
+enum { MOST_CALLERS = 64 };
+static struct found_call found_calls[MOST_CALLERS];
+static size_t claimed;
+
+static compute_function* known_function(const void* ours, const void* caller, unsigned long long unloads) {
+  for (size_t i = 0; i < MOST_CALLERS; ++i) {
+    const struct found_call* one = &found_calls[i];
+    if (__atomic_load_n(&one->caller, __ATOMIC_ACQUIRE) != caller) continue;
+    if (one->ours == ours && one->unloads == unloads) return one->real;
+  }
+  return NULL;
+}
+
+static void remember(const void* ours, const void* caller, compute_function* real, unsigned long long unloads) {
+  if (__atomic_load_n(&claimed, __ATOMIC_RELAXED) >= MOST_CALLERS) return;
+  const size_t place = __atomic_fetch_add(&claimed, 1, __ATOMIC_RELAXED);
+  if (place >= MOST_CALLERS) return;
+  found_calls[place].ours = ours;
+  found_calls[place].real = real;
+  found_calls[place].unloads = unloads;
+  __atomic_store_n(&found_calls[place].caller, caller, __ATOMIC_RELEASE);
+}
+
+static compute_function* real_function(const char* name, const void* ours, const void* caller) {
+  const unsigned long long unloads = unloaded_objects();
+  compute_function* real = known_function(ours, caller, unloads);
+  if (real != NULL) return real;
+  *(void**)&real = find_function_of_caller(name, ours, caller);
+  if (real == NULL) {
+    say("a graph of ggml was to be computed, but no loaded object has the function ", name, "; the program cannot go on");
+    abort();
+  }
+  remember(ours, caller, real, unloads);
+  return real;
+}
+
+/* Null while nothing captures; other threads' calls of that time are counted. */
+static capture_function* capture(void) {
+  static capture_function* function;
+  static int loading;
+  static int ended; /* nothing is captured in this process */
+  static uint64_t missed;
+  capture_function* known = __atomic_load_n(&function, __ATOMIC_ACQUIRE);
+  if (known != NULL || __atomic_load_n(&ended, __ATOMIC_ACQUIRE) != 0) return known;
+  if (__atomic_exchange_n(&loading, 1, __ATOMIC_ACQ_REL) != 0) {
+    __atomic_fetch_add(&missed, 1, __ATOMIC_RELAXED);
+    return NULL;
+  }
+  void (*start)(const uint64_t*) = NULL;
+  *(void**)&start = function_of_library("TENSORTAP_GGML_LIBRARY", "tensortap_ggml_start");
+  if (start != NULL) *(void**)&known = function_of_library("TENSORTAP_GGML_LIBRARY", "tensortap_ggml_compute");
+  if (known == NULL) {
+    __atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
+    return NULL;
+  }
+  start(&missed);
+  __atomic_store_n(&function, known, __ATOMIC_RELEASE);
+  return known;
+}
+
+static int compute(uint32_t kind, void* computer, void* graph, compute_function* real, const void* caller) {
+  capture_function* captured = capture();
+  if (captured == NULL) return real(computer, graph);
+  const tensortap_ggml_call call = {sizeof call, kind, computer, graph, real, caller};
+  return captured(&call);
+}
+
+#define GGML_FUNCTION(name, kind)                                               \
+  __attribute__((visibility("default"))) int name(void* computer, void* graph); \
+  int name(void* computer, void* graph) {                                       \
+    const void* caller = __builtin_return_address(0);                           \
+    compute_function* real = real_function(#name, (const void*)name, caller);   \
+    return compute(kind, computer, graph, real, caller);                        \
+  }
+
+GGML_FUNCTION(ggml_backend_sched_graph_compute, TENSORTAP_GGML_SCHEDULER)
+GGML_FUNCTION(ggml_backend_sched_graph_compute_async, TENSORTAP_GGML_SCHEDULER)
+GGML_FUNCTION(ggml_backend_graph_compute, TENSORTAP_GGML_BACKEND)
+GGML_FUNCTION(ggml_backend_graph_compute_async, TENSORTAP_GGML_BACKEND)

@@ -1,0 +1,179 @@
+"""Libraries that have ggml's names and store tensors as no release does; a program over ggml's own interface with several callers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from case_table import each_row
+from cli_support import COMMAND, ROOT, Done, tensortap
+from exec_support import compile_c
+from ggml_support import PYTHON, capture, lines_of_program, packages, run
+
+PROGRAM = """
+#include <stdio.h>
+float run_fake_ggml(void);
+int main(void) {
+  printf("computed %g\\n", (double)run_fake_ggml());
+  return 0;
+}
+"""
+REASON_DIRECT = "graph that the program gave to a backend without a scheduler"
+
+released = pytest.mark.skipif(not PYTHON, reason="no Python with released packages over ggml: ./dev py and ./dev test make it")
+
+
+def fake_program(folder: Path, *definitions: str) -> Path:
+    library = compile_c(ROOT / "tests/fake_ggml.c", folder / "libfake_ggml.so", "-shared", *definitions)
+    source = folder / "program.c"
+    source.write_text(PROGRAM)
+    return compile_c(source, folder / "program", f"-L{library.parent}", "-lfake_ggml", f"-Wl,-rpath,{library.parent}")
+
+
+def exec_in(folder: Path, *words: str | Path) -> Done:
+    done = run(*words, before=(str(COMMAND), "exec", "--out", str(folder / "dump"), "--"), folder=folder)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+# B19
+def test_a_release_that_stores_tensors_otherwise_is_captured(tmp_path: Path) -> None:
+    dump = capture(tmp_path, fake_program(tmp_path), options=("--full",))
+    assert lines_of_program(dump.printed) == ["computed 54"]
+    assert dump.run["ops"]["captured"] == dump.run["ops"]["expected"] == 2
+    assert [op["name"] for op in dump.ops] == ["a", "b", "sum", "product"]
+    np.testing.assert_array_equal(dump.value("sum"), np.arange(6, dtype=np.float32) + 2)
+    np.testing.assert_array_equal(dump.value("product"), (np.arange(6, dtype=np.float32) + 2) * 2)
+
+
+@each_row(
+    "definition, reason",
+    [
+        ("-DFAKE_AMBIGUOUS", "how it stores tensors is not known: the type may stand at byte 148 and at byte 152"),
+        ("-DFAKE_MISSING", "it does not export ggml_op_desc"),
+    ],
+)
+def test_a_library_that_is_not_understood_runs_as_without_capture_and_is_told_once(tmp_path: Path, definition: str, reason: str) -> None:
+    done = exec_in(tmp_path, fake_program(tmp_path, definition))
+    assert done.code == 0
+    assert lines_of_program(done.out) == ["computed 54"]
+    assert done.err.count("nothing is captured of the ggml in ") == 1
+    assert reason in done.err
+    assert "nothing was captured" in done.err
+
+
+def test_a_scheduler_whose_callback_is_not_found_is_counted(tmp_path: Path) -> None:
+    dump = capture(tmp_path, fake_program(tmp_path, "-DFAKE_HIDDEN"))
+    assert lines_of_program(dump.printed) == ["computed 54"]
+    assert dump.run["ops"]["captured"] == 0
+    assert dump.run["ops"]["not_captured"][0]["reason"] == "where a scheduler has its callback was not found"
+    assert "not captured: 2 where a scheduler has its callback was not found" in tensortap("find", dump.folder).out
+
+
+def test_a_program_without_ggml_is_told_that_nothing_was_captured(tmp_path: Path) -> None:
+    source = tmp_path / "plain.c"
+    source.write_text("int main(void) { return 0; }")
+    done = exec_in(tmp_path, compile_c(source, tmp_path / "plain"))
+    assert done.code == 0
+    assert "or a model with ONNX Runtime or ggml, that could be seen" in done.err
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    libraries = packages() / "libggml" / "lib64"
+    linked = [f"-L{libraries}", "-lggml-cpu", "-lggml-base", f"-Wl,-rpath,{libraries}", "-lpthread"]
+    return compile_c(ROOT / "tests/ggml_program.c", tmp_path_factory.mktemp("ggml") / "program", *linked)
+
+
+@released
+def test_values_are_those_that_numpy_computes(program: Path, tmp_path: Path) -> None:
+    dump = capture(tmp_path, program, "plain", options=("--full",))
+    w = ((np.arange(20) % 7) * 0.25 - 0.5).astype(np.float32).reshape(5, 4)
+    b = (np.arange(5) * 0.125).astype(np.float32)
+    for step in range(2):
+        x = ((np.arange(12) + step) % 5 - 1.5).astype(np.float32).reshape(3, 4)
+        np.testing.assert_array_equal(dump.value("x", step), x)
+        np.testing.assert_array_equal(dump.value("y", step), x @ w.T)
+        np.testing.assert_array_equal(dump.value("z", step), x @ w.T + b)
+        turned = (x @ w.T + b).T
+        np.testing.assert_array_equal(dump.value("z (transposed) (cont)", step), turned)
+        powers = np.exp(turned - turned.max(-1, keepdims=True))
+        np.testing.assert_allclose(dump.value("out", step), powers / powers.sum(-1, keepdims=True), rtol=2e-6)
+    np.testing.assert_array_equal(dump.value("layer.weight"), w)
+    assert dump.run["runtime"]["ggml"] | {"library": ""} == {"library": "", "version": "0.20.2", "cut": True}
+
+
+@released
+def test_the_callback_of_the_program_is_asked_and_told_as_without_capture(program: Path, tmp_path: Path) -> None:
+    alone = lines_of_program(run(program, "callback", folder=tmp_path).stdout)
+    assert alone.count("told of z") == 2
+    dump = capture(tmp_path, program, "callback")
+    assert lines_of_program(dump.printed) == alone
+    assert dump.run["ops"]["captured"] == 4
+    # And where the capture wants less than the program.
+    (tmp_path / "less").mkdir()
+    dump = capture(tmp_path / "less", program, "callback", options=("--ops", "^out$", "--steps", "1"))
+    assert lines_of_program(dump.printed) == alone
+    assert [(record["op"], record["step"]) for record in dump.records()] == [("out", 1)]
+
+
+@released
+def test_schedulers_of_two_threads_are_kept_apart(program: Path, tmp_path: Path) -> None:
+    alone = lines_of_program(run(program, "threads", folder=tmp_path).stdout)
+    dump = capture(tmp_path, program, "threads", options=("--full",))
+    assert sorted(lines_of_program(dump.printed)) == sorted(alone)
+    # Each thread has separate weights: two models, two dumps, the second in the folder of the first.
+    (other,) = dump.folder.glob("model_*")
+    for folder, count in ((dump.folder, 2), (other, 1)):
+        records = [record for record in tensortap("ls", folder, "--json").listed if record["op"] == "out"]
+        assert sorted(record["step"] for record in records) == sorted(list(range(20)) * count)
+
+
+@released
+def test_a_graph_that_a_backend_gets_without_a_scheduler_is_counted(program: Path, tmp_path: Path) -> None:
+    alone = lines_of_program(run(program, "direct", folder=tmp_path).stdout)
+    dump = capture(tmp_path, program, "direct")
+    assert lines_of_program(dump.printed) == alone
+    (reason,) = dump.run["ops"]["not_captured"]
+    assert (reason["reason"], reason["count"]) == (REASON_DIRECT, 4)
+    assert f"4 {REASON_DIRECT}" in tensortap("find", dump.folder).out
+
+
+@released
+def test_steps_and_ops_are_chosen(program: Path, tmp_path: Path) -> None:
+    dump = capture(tmp_path, program, "again", options=("--steps", "3-4", "--types", "ADD,SOFT_MAX"))
+    assert [(record["op"], record["step"]) for record in dump.records()] == [("z", 3), ("out", 3), ("z", 4), ("out", 4)]
+    assert dump.run["steps"] == {"seen": 10, "captured": 2}
+    assert dump.run["ops"]["not_captured"] == []
+    (tmp_path / "where").mkdir()
+    kept = capture(tmp_path / "where", program, "again", options=("--where", "max > 1.2", "--ops", "^z$"))
+    assert all(record["max"] > 1.2 for record in kept.records())
+    assert kept.run["records_left_out_by_condition"] == 10 - len(kept.records())
+
+
+@released
+def test_a_killed_program_leaves_what_it_had_computed(program: Path, tmp_path: Path) -> None:
+    text = (
+        (ROOT / "tests/ggml_program.c")
+        .read_text()
+        .replace("ggml_free(graph.context);", "ggml_free(graph.context); if (step == 4) { fflush(stdout); for (;;) sleep(1); }")
+    )
+    source = tmp_path / "stops.c"
+    source.write_text("#include <unistd.h>\n" + text)
+    libraries = packages() / "libggml" / "lib64"
+    stops = compile_c(source, tmp_path / "stops", f"-L{libraries}", "-lggml-cpu", "-lggml-base", f"-Wl,-rpath,{libraries}", "-lpthread")
+    words = [str(COMMAND), "exec", "--no-torch", "--out", "dump", "--", "sh", "-c", f"echo $$; exec {stops} again"]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as running:
+        assert running.stdout is not None
+        number = int(running.stdout.readline())
+        for _ in range(5):
+            running.stdout.readline()
+        time.sleep(0.5)
+        os.kill(number, signal.SIGKILL)
+        running.communicate(timeout=60)
+    listed = tensortap("ls", tmp_path / "dump", "--json").listed
+    assert {record["step"] for record in listed if record["op"] == "out"} == set(range(5))

@@ -1,0 +1,30 @@
+"""Generates eight tokens with llama.cpp (xllamacpp) and prints them with their probabilities: `ggml_generates.py MODEL`."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import xllamacpp
+
+
+def main() -> None:
+    """Print what the model says."""
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = sys.argv[1]
+    parameters.n_ctx = 256
+    parameters.n_parallel = 1
+    parameters.n_gpu_layers = 0
+    parameters.cpuparams.n_threads = 1
+    parameters.cpuparams_batch.n_threads = 1
+    parameters.fit_params = False
+    server = xllamacpp.Server(parameters)
+    request = {"prompt": "ab cd", "max_tokens": 8, "temperature": 0.0, "seed": 1, "logprobs": 5}
+    answer = server.handle_completions(request)
+    answer = json.loads(answer) if isinstance(answer, str) else answer
+    choice = answer["choices"][0]
+    print("generated", json.dumps([choice["text"], choice["logprobs"]]))
+
+
+if __name__ == "__main__":
+    main()
