@@ -135,7 +135,7 @@ with tensortap.capture(leaf, full=True) as cap:
 answers["leaf"] = cap["0:grad0"].tolist()
 from torch.utils.checkpoint import checkpoint
 for reentrant in (False, True):
-    with tensortap.capture(net, modules="layers.*", full=True) as cap:
+    with tensortap.capture(net, modules="layers.?", full=True) as cap:
         checkpoint(net, x.clone().requires_grad_(), use_reentrant=reentrant).sum().backward()
     answers[f"checkpoint {reentrant}"] = [len(cap), cap.summary["repeated"], cap.summary["steps"]]
 """
@@ -414,6 +414,11 @@ answers["below"] = cap.module("body").names()
 answers["missing"] = [error(lambda: cap[name]) for name in ("unused", "empty", "Shared", "body.2")]
 answers["module"] = error(lambda: cap.module("bdy"))
 answers["choice"] = error(lambda: tensortap.capture(net, modules="layers.*.atn"))
+def chosen(modules):
+    with tensortap.capture(net, modules=modules) as cap: net(x)
+    return sorted({name.split(":")[0] for name in cap.names()})
+patterns = ("*attn", "layers.?", "layers.3*", "Net.layers.3", "**.attn", "layers.3.**")
+answers["patterns"] = {text: chosen(text) for text in patterns}
 answers["repr"] = [repr(cap), cap.summary["steps"]]
 """
 
@@ -429,6 +434,16 @@ def test_every_path_of_a_module_reads_it_and_missing_records_have_a_reason(tmp_p
     assert "Did you mean 'body.0'?" in none
     assert "Did you mean" in answers["module"] or "Modules with records: body.0, act" in answers["module"]
     assert "no module 'layers.*.atn'. Did you mean 'layers.*.attn'?" in answers["choice"]
+    attention = [f"layers.{n}.attn" for n in range(4)]
+    inside = ["layers.3", "layers.3.attn", "layers.3.attn.q", "layers.3.norm"]
+    assert answers["patterns"] == {
+        "*attn": attention,
+        "layers.?": [f"layers.{n}" for n in range(4)],
+        "layers.3*": inside,
+        "Net.layers.3": ["layers.3"],
+        "**.attn": attention,
+        "layers.3.**": inside,
+    }, "* is any text, as in --modules, where the class of the model may be in front, too"
     text, steps = answers["repr"]
     assert "4 modules, 1 step, 3 records" in text and "1 module was never called: unused" in text
     assert steps == 1

@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from tensortap._error import Error
@@ -15,6 +14,8 @@ from tensortap._module_records import did_you_mean, some
 
 _COMPILED = "_orig_mod"  # where torch.compile keeps the module that it wraps
 _SLOT = re.compile(r"(in|out|grad)(\d*)")
+_WILDS = {"**.": r"(?:.*\.)?", ".**": r"(?:\..*)?", "**": ".*", "*": ".*", "?": "."}
+_WILD = r"\*\*\.|\.\*\*|\*\*|\*|."
 _SIZE = re.compile(r"\s*([\d.]+)\s*(?:b|([kmgtp])(i?)b?)?\s*", re.IGNORECASE)
 
 
@@ -51,18 +52,18 @@ def _is_called(module: Any) -> bool:
     return "forward" in vars(module) or type(module).forward is not sys.modules["torch"].nn.Module.forward
 
 
-def _matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
-    """Compare part by part: * is within one, ** any number of them."""
-    if not pattern:
-        return not path
-    if pattern[0] == "**":
-        return any(_matches(pattern[1:], path[skipped:]) for skipped in range(len(path) + 1))
-    return bool(path) and fnmatchcase(path[0], pattern[0]) and _matches(pattern[1:], path[1:])
+def _matches(pattern: str, path: str, root: str) -> bool:
+    """Compare as the command line's --modules does: * is any text, ? one character, and the class of the model may be in front.
+
+    Besides, ** is any number of parts, none as well.
+    """
+    expression = re.sub(_WILD, lambda found: _WILDS.get(found[0]) or re.escape(found[0]), pattern, flags=re.DOTALL)
+    return re.fullmatch(rf"(?:{re.escape(root)}\.)?(?:{expression})", path if path == root else f"{root}.{path}", re.DOTALL) is not None
 
 
-def _picks(choice: Any, path: str, module: Any) -> bool:
+def _picks(choice: Any, path: str, module: Any, root: str) -> bool:
     if isinstance(choice, str):
-        return _matches(choice.split("."), path.split("."))
+        return _matches(choice, path, root)
     return isinstance(module, choice) if isinstance(choice, type) else module is choice
 
 
@@ -74,7 +75,8 @@ def chosen_modules(model: Any, modules: Any) -> tuple[list[ChosenModule], dict[s
     model : torch.nn.Module
         The model.
     modules : str, class of modules, module, sequence of these, or None for all
-        A text is a path, or several with commas; ``*`` stands for any text within a part of it, ``**`` for any number of parts.
+        A text is a path, or several with commas; ``*`` stands for any text, ``?`` for one character, and the class of the model in front
+        may be there, as for ``--modules`` of the command line. ``**`` stands for any number of parts, none as well.
 
     Returns
     -------
@@ -94,7 +96,7 @@ def chosen_modules(model: Any, modules: Any) -> tuple[list[ChosenModule], dict[s
     callable_ones = [(path, module) for path, module in paths if _is_called(module)]
     chosen: set[int] = set()
     for choice in _choices(modules):
-        found = {id(module) for path, module in callable_ones if _picks(choice, path, module)}
+        found = {id(module) for path, module in callable_ones if _picks(choice, path, module, paths[0][0])}
         if not found:
             raise Error(_no_match(choice, paths, type(model).__name__), "invalid_argument")
         chosen |= found
@@ -106,7 +108,7 @@ def chosen_modules(model: Any, modules: Any) -> tuple[list[ChosenModule], dict[s
 
 def _no_match(choice: Any, paths: list[tuple[str, Any]], model: str) -> str:
     named = repr(choice) if isinstance(choice, str) else choice.__name__ if isinstance(choice, type) else f"this {type(choice).__name__}"
-    holders = [path for path, module in paths if _picks(choice, path, module)]
+    holders = [path for path, module in paths if _picks(choice, path, module, paths[0][0])]
     if holders:
         return f"modules: {named} only holds modules and is never called itself: say {holders[0]}.*"
     called = [path for path, module in paths if _is_called(module)]
