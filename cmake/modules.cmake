@@ -8,6 +8,8 @@ target_compile_options(tensortap_flags INTERFACE -Wall -Wextra -Wpedantic -Wshad
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 warns about code that the optimiser made up inside std::string and std::optional.
   target_compile_options(tensortap_flags INTERFACE -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+  # Collecting its garbage at a few megabytes costs this compiler a sixth of its time; a source takes 0.6 to 1.2 GB with and without it.
+  target_compile_options(tensortap_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-expand=200> $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=1000000>)
 endif()
 if(TENSORTAP_WERROR)
   target_compile_options(tensortap_flags INTERFACE -Werror)

@@ -380,7 +380,7 @@ def test_stiff_phrases_are_counted_where_people_read_and_only_fall(tmp_path: Pat
     assert "removed.cc: 0 stiff phrases" in gone
 
 
-def test_one_name_in_two_anonymous_namespaces_of_a_folder_is_found() -> None:
+def test_one_name_in_two_anonymous_namespaces_of_a_library_is_found() -> None:
     types = tool("check_types")
     first = "namespace a {\nnamespace {\n\nconstexpr int kMost = 3;\nint twice(const int& x) {\n  return 2 * x;\n}\n\n}  // namespace\n}\n"
     second = first.replace("kMost", "kLeast").replace("const int&", "double")
@@ -389,6 +389,14 @@ def test_one_name_in_two_anonymous_namespaces_of_a_folder_is_found() -> None:
     assert [problem.split(" is in")[0] for problem in problems] == [
         "src/core/base/two.cc: kMost",
         "src/core/base/two.cc: twice(const int&)",
+    ]
+    # The rooms of a source are one library.
+    room = Path("src/capture/source/acl")
+    alias = "namespace {\n\nusing Names = std::vector<int>;\nstruct Own {\n  int x;\n};\n\n}  // namespace\n"
+    rooms = [(room / "a/one.cc", alias), (room / "b/two.cc", alias.replace("vector", "set"))]
+    assert [problem.split(" is in")[0] for problem in types.repeated_anonymous_names(rooms)] == [
+        f"{room}/b/two.cc: Own",
+        f"{room}/b/two.cc: Names",
     ]
     other_folder = [
         (Path("src/core/base/one.cc"), first),

@@ -1,4 +1,4 @@
-"""Checks that a type of the C++ sources, and what is in an anonymous namespace of a folder, has a name that nothing else has.
+"""Checks that a type of the C++ sources, and what is in an anonymous namespace of a library, has a name that nothing else has.
 
 Two types of one name in one namespace, in files that never see each other, are one for the linker: it keeps one of their functions, which
 then works on the other's memory. What is inside of an anonymous namespace, a function or another type cannot meet anything.
@@ -28,6 +28,10 @@ FUNCTION = re.compile(
     r"^(?!\s|//|#|\}|(?:using|struct|class|enum|template|namespace)\b)[\w:<>,*&\[\] ]+?[\s*&](\w+)\(([^;{}]*?)\)(?: const| noexcept)* \{",
     re.MULTILINE,
 )
+
+
+ALIAS = re.compile(r"^using (\w+) = ([^;]*);", re.MULTILINE)
+LOCAL_TYPE = re.compile(r"^(?:struct|class|union|enum(?: class)?) (\w+)(?: final)?(?: :[^;{]*)? \{", re.MULTILINE)
 
 
 def types_in(text: str) -> set[str]:
@@ -68,25 +72,40 @@ def without_name(parameter: str) -> str:
 
 
 def anonymous_names(text: str) -> set[str]:
-    """List the constants, and the functions with the types of their parameters, that a file has in anonymous namespaces."""
+    """List the constants, types, and functions with the types of their parameters, that a file has in anonymous namespaces."""
     found = set()
     for body in ANONYMOUS.findall(text):
         found.update(CONSTANT.findall(body))
+        found.update(LOCAL_TYPE.findall(body))
         for name, parameters in FUNCTION.findall(body):
             found.add(f"{name}({', '.join(map(without_name, ' '.join(parameters.split()).split(',')))})")
     return found
 
 
+def library_of(path: Path) -> tuple[Path, bool]:
+    """Give the folder whose sources are compiled together, and whether it is that of tests, which are apart."""
+    parts = path.parts
+    # Adapters are compiled for each torch.
+    if parts[:5] == ("src", "capture", "source", "pytorch", "adapter"):
+        return path.parent, False
+    kept = 2 if parts[:2] in (("src", "cli"), ("tests", "command")) else 4 if parts[2] in ("source", "system", "format") else 3
+    return Path(*parts[: min(kept, len(parts) - 1)]), path.stem.endswith("_test")
+
+
 def repeated_anonymous_names(texts: Iterable[tuple[Path, str]]) -> list[str]:
-    """Find names that anonymous namespaces of two files of a folder have; tests of a folder are apart from its other sources."""
-    places: dict[tuple[Path, bool, str], list[Path]] = {}
+    """Find names that anonymous namespaces of two files of a library have, and aliases of two meanings."""
+    places: dict[tuple[tuple[Path, bool], str], list[Path]] = {}
+    aliases: dict[tuple[tuple[Path, bool], str], dict[str, Path]] = {}
     for path, text in texts:
         for name in anonymous_names(text):
-            places.setdefault((path.parent, path.stem.endswith("_test"), name), []).append(path)
+            places.setdefault((library_of(path), name), []).append(path)
+        for body in ANONYMOUS.findall(text):
+            for name, meaning in ALIAS.findall(body):
+                aliases.setdefault((library_of(path), name), {}).setdefault(" ".join(meaning.split()), path)
+    repeated = [(name, files) for (_, name), files in sorted(places.items()) if len(files) > 1]
+    repeated += [(name, list(files.values())) for (_, name), files in sorted(aliases.items()) if len(files) > 1]
     return [
-        f"{files[-1]}: {name} is in an anonymous namespace of {files[0]}, too: a unity build takes both for one"
-        for (_, _, name), files in sorted(places.items())
-        if len(files) > 1
+        f"{files[-1]}: {name} is in an anonymous namespace of {files[0]}, too: a unity build takes both for one" for name, files in repeated
     ]
 
 

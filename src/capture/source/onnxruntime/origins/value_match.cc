@@ -10,13 +10,13 @@ namespace {
 
 constexpr int kMostIdentities = 1000;  // in a row; more is a cycle
 
-using Names = std::unordered_set<std::string_view>;
+using NameSet = std::unordered_set<std::string_view>;
 
 // The known values that a node is computed of, by their elements; on the way to them are nodes of which nothing is known, or that only hand
 // on `own`.
-Names read_by(const GraphMatch& match, const Node& node, std::string_view own) {
-  Names known;
-  Names seen;
+NameSet read_by(const GraphMatch& match, const Node& node, std::string_view own) {
+  NameSet known;
+  NameSet seen;
   const auto inputs = match.later().inputs_of(node);
   std::vector<std::string_view> open(inputs.begin(), inputs.end());
   while (!open.empty()) {
@@ -54,11 +54,11 @@ std::string_view GraphMatch::elements(std::string_view value) const {
 
 std::optional<std::vector<const Node*>> nodes_between(const GraphMatch& match, const Node& later, std::string_view value) {
   const GraphView& graph = match.earlier();
-  Names unread = read_by(match, later, graph.elements_of(value));
-  const Names read = unread;
+  NameSet unread = read_by(match, later, graph.elements_of(value));
+  const NameSet read = unread;
   std::vector<const Node*> nodes;
   std::unordered_set<const Node*> passed;
-  Names seen;
+  NameSet seen;
   std::vector<std::string_view> open = {value};
   while (!open.empty()) {
     const std::string_view next = open.back();
