@@ -17,8 +17,8 @@ from pathlib import Path
 from children import report_of
 
 OPTIONS = ["--budget", "3%"]
-TURNS = (True, False, False, True)
-"""Captured or not."""
+TURNS = (True, False, False, True) * 5
+"""Captured or not: ten alternations."""
 LONGEST_SECONDS = 600
 CHILD = Path(__file__).with_name("budget_child.py")
 

@@ -60,6 +60,16 @@ def test_steps_that_were_not_asked_for_run_without_taps(folder: Path) -> None:
     assert notes_on_runs(dump) == ["runs that are not captured: 3 used a session without taps"]
 
 
+def test_sessions_that_come_and_go_have_their_own_twins(folder: Path) -> None:
+    # The address of a session that is gone may be that of the next one.
+    coming = "for number in range(8):\n    session = ort.InferenceSession('model.onnx')\n"
+    runs = "    for _ in range(2): show(session.run(None, {'x': feed('float32', (2, 3), number)}))\n    del session\n"
+    _, dump = compare(write_program(folder, coming + runs), options=["--steps", "3"])
+    assert dump.steps() == [3]
+    assert dump.run["steps"] == {"seen": 16, "captured": 1}
+    assert notes_on_runs(dump) == ["runs that are not captured: 15 used a session without taps"]
+
+
 def test_the_twin_of_a_model_with_large_weights_is_made_in_silence(tmp_path: Path) -> None:
     weights = numpy_helper.from_array(np.random.default_rng(7).standard_normal((3, 40000)).astype(np.float32), "w")
     save([helper.make_node("MatMul", ["x", "w"], ["y"], name="matmul_1")], tmp_path / "model.onnx", initializers=[weights])

@@ -55,6 +55,7 @@ int tensortap_step_begin(tensortap_session* session, int64_t step, uint64_t run)
   return tensortap_step_begin_kind(session, step, run, 0);
 }
 int tensortap_skips_steps(tensortap_session*) noexcept { return 0; }
+int tensortap_compares_kinds(tensortap_session*) noexcept { return 0; }
 void tensortap_note(tensortap_session*, const char*) noexcept {}
 int tensortap_add_document(tensortap_session*, const tensortap_document*) noexcept { return TENSORTAP_UNSUPPORTED; }
 int tensortap_wants_arguments(tensortap_session*) noexcept { return 0; }

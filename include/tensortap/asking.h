@@ -138,6 +138,9 @@ TENSORTAP_API void tensortap_step_module_called(tensortap_session* session) TENS
  * be written. *report is for tensortap_free(); null when there is no session or no memory. */
 TENSORTAP_API int tensortap_session_end(tensortap_session* session, char** report) TENSORTAP_NOEXCEPT;
 
+/* Whether the session compares steps of one kind, for its budget: 0 no, 1 yes. If not, tensortap_step_begin_kind() needs no kind. */
+TENSORTAP_API int tensortap_compares_kinds(tensortap_session* session) TENSORTAP_NOEXCEPT;
+
 #ifdef __cplusplus
 }
 #endif

@@ -25,13 +25,13 @@ def install(functions: dict[str, Any]) -> None:
     Parameters
     ----------
     functions : dict
-        "library" is the path of libtensortap_onnxruntime.so, "follow" what its `Library` takes.
+        "library" is the path of libtensortap_onnxruntime.so; the others are built-in functions, which `Library` takes.
     """
     global _installed
     if _installed:
         return
     _installed = True
-    loaded = Library(functions["library"], functions["follow"])
+    loaded = Library(functions["library"], functions)
     module = sys.modules.get(MODULE)
     if module is not None:
         _wrap(module, loaded)

@@ -40,19 +40,27 @@ class Library:
     ----------
     path : str
         Where the library is.
-    follow : callable
-        ``follow(function, before, after)``: the same function as a method whose calls are followed without a Python frame
-        (src/capture/python/followed_method.h).
+    functions : dict
+        Built-in functions by their names.
 
     Attributes
     ----------
-    path, follow
+    path
         The same.
+    follow : callable
+        ``follow(function, before, after)``: the same function as a method whose calls are followed without a Python frame
+        (src/capture/python/followed_method.h).
+    follow_runs, note_session, forget_session : callable
+        The same for methods that run sessions, and what tells it of sessions whose runs need no Python code of ours
+        (src/capture/source/onnxruntime/program/run_shortcut.h).
     """
 
-    def __init__(self, path: str, follow: Follow) -> None:
+    def __init__(self, path: str, functions: dict[str, Any]) -> None:
         self.path = path
-        self.follow = follow
+        self.follow: Follow = functions["follow"]
+        self.follow_runs: Follow = functions["follow_runs"]
+        self.note_session: Callable[[Any, Any, int, Callable[..., int]], None] = functions["note_session"]
+        self.forget_session: Callable[[int], None] = functions["forget_session"]
         library = ctypes.CDLL(path)
         self.capture = _typed(library.tensortap_onnxruntime_capture, ctypes.c_void_p, ctypes.POINTER(Maker))
         self.answer = _typed(library.tensortap_onnxruntime_answer, None, ctypes.c_char_p, ctypes.c_uint64)

@@ -55,8 +55,11 @@ class Wrapper:
         for name in RUNS:
             if name in vars(native):
                 plain = getattr(native, name)
-                begins = self._bound_run_begins if name == BOUND_RUN else self._run_begins
-                setattr(native, name, follow(plain, functools.partial(begins, plain), self._run_ends))
+                if name == BOUND_RUN:
+                    followed = follow(plain, functools.partial(self._bound_run_begins, plain), self._run_ends)
+                else:
+                    followed = self._library.follow_runs(plain, functools.partial(self._run_begins, plain), self._run_ends)
+                setattr(native, name, followed)
         options = self._module.C.SessionOptions
         if "add_initializer" in vars(options):
             options.add_initializer = follow(options.add_initializer, self._initializer_begins, self._initializer_ends)
@@ -197,6 +200,10 @@ class Kinds:
                     return 0
         return 0
 
+    def of_call(self, arguments: tuple[Any, ...], named: dict[str, Any] | None) -> int:
+        """Give the number of a run that is called with these arguments."""
+        return self.of(arguments if not named else (*arguments, *named.values()))
+
     def _number(self, shapes: tuple[Any, ...]) -> int:
         sizes = tuple([tuple(shape() if callable(shape) else shape) for shape in shapes])
         number = hash(tuple([tuple([_leading_bits(size) for size in shape]) for shape in sizes])) & LARGEST
@@ -219,7 +226,16 @@ class Handle:
         self.number = number
         self.twin = None if twin is None else twin._sess
         self.kinds = Kinds()
+        self._kind_of = self.kinds.of_call
         self._library = library
+
+    def note(self, native: Any) -> None:
+        """Let the runs of a session go past this module, except for their kind where a budget needs it."""
+        self._library.note_session(native, native if self.twin is None else self.twin, self.number, self._kind_of)
+
+    def forget(self, number: int) -> None:
+        """Take that back: the object with this ``id()`` is gone."""
+        self._library.forget_session(number)
 
     def set_dump(self, name: str, enabled: bool) -> None:
         """Switch the capture of ops on or off."""
@@ -246,7 +262,13 @@ class Handles:
             The runtime's object, and what belongs to it.
         """
         number = id(native)
-        self._known[number] = weakref.ref(native, lambda _: self._known.pop(number, None)), handle
+
+        def forget(_: Any) -> None:
+            handle.forget(number)
+            self._known.pop(number, None)
+
+        self._known[number] = weakref.ref(native, forget), handle
+        handle.note(native)
 
     def of(self, native: Any) -> Handle | None:
         """Give the handle of a session, None when it is not captured."""

@@ -114,23 +114,36 @@ std::string_view role_name(CellRole role) {
   return kNames[static_cast<size_t>(role)];
 }
 
-uint32_t JobCells::slot_of(const RecordRow& row) {
+uint32_t CellNumbers::slot_of(const RecordRow& row) {
   const uint64_t bits = uint64_t{row.slot_kind} << 32 | uint64_t{row.moment} << 24 | uint64_t{row.phase} << 16 | row.slot_index;
-  const auto [found, is_new] = slot_numbers_.try_emplace({bits, row.element}, static_cast<uint32_t>(slots_.size()));
-  if (is_new) slots_.push_back({static_cast<SlotKind>(row.slot_kind), row.slot_index, row.element});
+  return number_of_slot({{bits, row.element}, {static_cast<SlotKind>(row.slot_kind), row.slot_index, row.element}});
+}
+
+uint32_t CellNumbers::number_of_slot(const Slot& slot) {
+  const auto [found, is_new] = slot_numbers_.try_emplace(slot.key, static_cast<uint32_t>(slots_.size()));
+  if (is_new) slots_.push_back(slot);
   return found->second;
 }
 
-uint32_t JobCells::shape_of(const RecordRow& row) {
+uint32_t CellNumbers::shape_of(const RecordRow& row) {
   const TensorDesc desc = row.desc();
+  if (row.op >= last_.size()) last_.resize(size_t{row.op} + 1);
+  LastOfOp& last = last_[row.op];
+  if (last.number != kNowhere && shapes_[last.number].dtype == row.dtype && last.desc.shape == desc.shape) return last.number;
   std::string dims;
   for (const int64_t dimension : desc.shape.dims()) dims += concat(dims.empty() ? "" : "x", dimension);
-  const auto [found, is_new] = shape_numbers_.try_emplace({row.dtype, dims}, static_cast<uint32_t>(shapes_.size()));
-  if (is_new) shapes_.push_back({row.dtype, dims, row.dims_count, row.numel});
+  last = {desc, number_of_shape({row.dtype, dims, row.dims_count, row.numel})};
+  return last.number;
+}
+
+uint32_t CellNumbers::number_of_shape(const CellShape& shape) {
+  const auto [found, is_new] = shape_numbers_.try_emplace({shape.dtype, shape.dims}, static_cast<uint32_t>(shapes_.size()));
+  if (is_new) shapes_.push_back(shape);
   return found->second;
 }
 
-void JobCells::add(const OpenRankDump& open, uint32_t first, uint32_t last) {
+DumpCells JobCells::read(const OpenRankDump& open, uint32_t first, uint32_t last) const {
+  DumpCells read;
   const RolesOfDump roles(open);
   for (const RecordRow& row : open.dump.rows()) {
     const uint32_t step = job_.step_place(row.step);
@@ -143,22 +156,35 @@ void JobCells::add(const OpenRankDump& open, uint32_t first, uint32_t last) {
     const CellRole role = roles.role_of(row);
     if (!roles.is_wanted(row, role)) continue;
     const bool has_l2 = is_floating(static_cast<DType>(row.dtype)) && (row.stats.valid & kStatL2) != 0 && std::isfinite(row.stats.l2);
-    cells_.push_back({{step, job_op, row.call, slot_of(row)},
-                      place,
-                      0,
-                      shape_of(row),
-                      has_l2 ? row.stats.l2 : kUnknown,
-                      content_of(row),
-                      role,
-                      row.digest_kind != 0,
-                      is_varied(row),
-                      row.numel == 1,
-                      roles.is_shard(row),
-                      is_input(row) && roles.has_outputs(),
-                      is_phase(row, Phase::kForward) || is_phase(row, Phase::kInference),
-                      roles.is_sum(row),
-                      !is_unwritten});
+    read.cells.push_back({{step, job_op, row.call, read.numbers.slot_of(row)},
+                          place,
+                          0,
+                          read.numbers.shape_of(row),
+                          has_l2 ? row.stats.l2 : kUnknown,
+                          content_of(row),
+                          role,
+                          row.digest_kind != 0,
+                          is_varied(row),
+                          row.numel == 1,
+                          roles.is_shard(row),
+                          is_input(row) && roles.has_outputs(),
+                          is_phase(row, Phase::kForward) || is_phase(row, Phase::kInference),
+                          roles.is_sum(row),
+                          !is_unwritten});
   }
+  return read;
+}
+
+void JobCells::add(DumpCells added) {
+  std::vector<uint32_t> slots;
+  std::vector<uint32_t> shapes;
+  for (uint32_t i = 0; i < added.numbers.slots(); ++i) slots.push_back(numbers_.slot_of(added.numbers, i));
+  for (uint32_t i = 0; i < added.numbers.shapes(); ++i) shapes.push_back(numbers_.shape_of(added.numbers, i));
+  for (RankCell& cell : added.cells) {
+    cell.key.slot = slots[cell.key.slot];
+    cell.shape = shapes[cell.shape];
+  }
+  cells_.insert(cells_.end(), added.cells.begin(), added.cells.end());
 }
 
 // Of cells that are in order.
@@ -172,18 +198,20 @@ void JobCells::count_calls() {
   }
 }
 
-void JobCells::each(const std::function<void(std::span<const RankCell>)>& look) {
+void JobCells::finish() {
   std::ranges::sort(cells_, [](const RankCell& a, const RankCell& b) { return a.key != b.key ? a.key < b.key : a.place < b.place; });
   count_calls();
   const auto alike = [](const RankCell& a, const RankCell& b) { return a.key == b.key && a.place == b.place; };
   cells_.erase(std::unique(cells_.begin(), cells_.end(), alike), cells_.end());
+}
+
+void JobCells::each(const std::function<void(std::span<const RankCell>)>& look) const {
   for (size_t begin = 0; begin < cells_.size();) {
     size_t end = begin + 1;
     while (end < cells_.size() && cells_[end].key == cells_[begin].key) ++end;
     look(std::span<const RankCell>(&cells_[begin], end - begin));
     begin = end;
   }
-  cells_.clear();
 }
 
 }  // namespace tensortap

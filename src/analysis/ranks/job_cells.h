@@ -64,34 +64,74 @@ struct CellShape {
   uint64_t numel = 0;
 };
 
+// Numbers for slots and shapes, in the order in which they are first asked for. One thread.
+class CellNumbers {
+ public:
+  uint32_t slot_of(const RecordRow& row);
+  uint32_t shape_of(const RecordRow& row);
+  // The number here of a slot or shape of other numbers.
+  uint32_t slot_of(const CellNumbers& other, uint32_t number) { return number_of_slot(other.slots_[number]); }
+  uint32_t shape_of(const CellNumbers& other, uint32_t number) { return number_of_shape(other.shapes_[number]); }
+
+  [[nodiscard]] size_t slots() const { return slots_.size(); }
+  [[nodiscard]] size_t shapes() const { return shapes_.size(); }
+  [[nodiscard]] const CellSlot& slot(uint32_t number) const { return slots_[number].slot; }
+  [[nodiscard]] const CellShape& shape(uint32_t number) const { return shapes_[number]; }
+
+ private:
+  struct Slot {
+    std::pair<uint64_t, int64_t> key;  // no other slot has it
+    CellSlot slot;
+  };
+  // A shape is asked for again and again for one op: its text is made once.
+  struct LastOfOp {
+    TensorDesc desc;
+    uint32_t number = kNowhere;
+  };
+  uint32_t number_of_slot(const Slot& slot);
+  uint32_t number_of_shape(const CellShape& shape);
+
+  std::vector<Slot> slots_;
+  std::map<std::pair<uint64_t, int64_t>, uint32_t> slot_numbers_;
+  std::vector<CellShape> shapes_;
+  std::map<std::pair<uint8_t, std::string>, uint32_t> shape_numbers_;
+  std::vector<LastOfOp> last_;  // by op of a dump
+};
+
+// The cells of one dump; `numbers` are of this dump alone. Plain data.
+struct DumpCells {
+  std::vector<RankCell> cells;
+  CellNumbers numbers;
+};
+
 // The cells of some steps. One thread.
 class JobCells {
  public:
   // `job` is borrowed.
   explicit JobCells(const RankJob& job) : job_(job) {}
 
-  // Takes the records of a dump whose step is at a position from `first` to before `last`: outputs, and records that show how training goes
-  // on.
-  void add(const OpenRankDump& open, uint32_t first, uint32_t last);
-  // Calls `look` with the cells of each key, in the order of the job, one for each rank that has it, by place; of several
-  // processes of a rank that have an op alike, one counts. Forgets them.
-  void each(const std::function<void(std::span<const RankCell>)>& look);
+  // Reads the records of a dump whose step is at a position from `first` to before `last`: outputs, and records that show how training goes
+  // on. From any thread.
+  [[nodiscard]] DumpCells read(const OpenRankDump& open, uint32_t first, uint32_t last) const;
+  // Takes them. Slots and shapes are numbered in the order of the dumps.
+  void add(DumpCells added);
+  // Puts the cells in the order of the job. Of several processes of a rank that have an op alike, one counts.
+  void finish();
+  // After finish(): calls `look` with the cells of each key, in the order of the job, one for each rank that has it, by place. From any
+  // thread, also from several.
+  void each(const std::function<void(std::span<const RankCell>)>& look) const;
+  void forget() { cells_.clear(); }
 
-  [[nodiscard]] const CellSlot& slot(uint32_t number) const { return slots_[number]; }
-  [[nodiscard]] const CellShape& shape(uint32_t number) const { return shapes_[number]; }
+  [[nodiscard]] const CellSlot& slot(uint32_t number) const { return numbers_.slot(number); }
+  [[nodiscard]] const CellShape& shape(uint32_t number) const { return numbers_.shape(number); }
   [[nodiscard]] const RankJob& job() const { return job_; }
 
  private:
   void count_calls();
-  uint32_t slot_of(const RecordRow& row);
-  uint32_t shape_of(const RecordRow& row);
 
   const RankJob& job_;
   std::vector<RankCell> cells_;
-  std::vector<CellSlot> slots_;
-  std::map<std::pair<uint64_t, int64_t>, uint32_t> slot_numbers_;
-  std::vector<CellShape> shapes_;
-  std::map<std::pair<uint8_t, std::string>, uint32_t> shape_numbers_;
+  CellNumbers numbers_;
 };
 
 }  // namespace tensortap

@@ -2,8 +2,7 @@
 
 namespace tensortap {
 
-void JobTrends::add(const OpenRankDump& open) {
-  const TrendReport report = find_trends(open.dump);
+void JobTrends::add(const OpenRankDump& open, const TrendReport& report) {
   judged_ += report.judged;
   for (const Trend& trend : report.trends) {
     const RecordRow& row = open.dump.rows()[trend.row];

@@ -20,7 +20,8 @@ namespace tensortap {
 class JobTrends {
  public:
   explicit JobTrends(const RankJob& job) : job_(job) {}
-  void add(const OpenRankDump& open);
+  // What find_trends() says of a dump, which is open.
+  void add(const OpenRankDump& open, const TrendReport& report);
   // {"judged": series, "in_all": {"count", "trends"}, "in_one": {...}, "in_some": {...}}, at most `limit` trends each: {"kind", "measure",
   // "record", "op", ..., "slot", "since", "step", "slope", "from", "to", "ranks"}, with the numbers of the first rank that has it. In all
   // means: of the two ranks or more that have the op.

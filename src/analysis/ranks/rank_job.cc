@@ -11,6 +11,7 @@
 #include "base/json_members.h"
 #include "base/text.h"
 #include "ranks/rank_groups.h"
+#include "ranks/together.h"
 #include "read/open_dump.h"
 
 namespace tensortap {
@@ -66,29 +67,49 @@ uint32_t OpenRankDump::place_of(const RecordRow& row) const {
   return found == places_.end() ? kNowhere : found->second;
 }
 
+struct RankJob::Look {
+  Result<std::unique_ptr<DumpIndex>> dump = not_found("");
+  std::string unnamed;  // why its records are of no use
+  Scan scan;
+};
+
+struct RankJob::Visit {
+  std::unique_ptr<DumpIndex> dump;
+  std::unique_ptr<OpenRankDump> open;  // null when the dump cannot be opened
+};
+
+RankJob::Look RankJob::look_at(const JobDump& place) {
+  Look look;
+  look.dump = open_dump(place.path);
+  if (!look.dump.ok()) return look;
+  look.unnamed = unnamed_reason(**look.dump);
+  if (look.unnamed.empty()) look.scan = scanned(**look.dump);
+  return look;
+}
+
+void RankJob::take(JobDump& place, const Look& look, std::vector<Scan>& scans) {
+  if (!look.dump.ok()) return leave_out(place, look.dump.status().message(), place.rank);
+  const DumpIndex& dump = **look.dump;
+  if (!look.unnamed.empty()) return leave_out(place, look.unnamed, rank_of(place, dump));
+  states_.push_back({place.path, dump.completeness()});
+  scans.push_back(look.scan);
+  Dump& added = dumps_.emplace_back();
+  for (const auto& [rank, records] : look.scan.records) added.ranks.push_back(rank);
+  if (added.ranks.empty()) added.ranks.push_back(rank_of(place, dump));
+  // The folder knows better than records that were made without an environment of a job; of a tree that ranks share the records know.
+  if (added.ranks.size() == 1) added.only = place.rank.value_or(added.ranks.front());
+  added.found = std::move(place);
+  add_ops(added, dump.ops());
+}
+
 Result<RankJob> RankJob::open(std::span<const std::string> paths) {
   RankJob job;
   TENSORTAP_ASSIGN_OR_RETURN(std::vector<JobDump> found, find_job_dumps(paths));
   std::vector<Scan> scans;
-  for (JobDump& place : found) {
-    const auto dump = open_dump(place.path);
-    if (!dump.ok()) {
-      job.leave_out(place, dump.status().message(), place.rank);
-      continue;
-    }
-    if (const std::string reason = unnamed_reason(**dump); !reason.empty()) {
-      job.leave_out(place, reason, rank_of(place, **dump));
-      continue;
-    }
-    job.states_.push_back({place.path, (*dump)->completeness()});
-    scans.push_back(scanned(**dump));
-    Dump& added = job.dumps_.emplace_back();
-    for (const auto& [rank, records] : scans.back().records) added.ranks.push_back(rank);
-    if (added.ranks.empty()) added.ranks.push_back(rank_of(place, **dump));
-    // The folder knows better than records that were made without an environment of a job; of a tree that ranks share the records know.
-    if (added.ranks.size() == 1) added.only = place.rank.value_or(added.ranks.front());
-    added.found = std::move(place);
-    job.add_ops(added, (*dump)->ops());
+  for (size_t begin = 0; begin < found.size(); begin += tasks_together()) {
+    std::vector<Look> looks(std::min(tasks_together(), found.size() - begin));
+    for_each_together(looks.size(), [&](size_t i) { looks[i] = look_at(found[begin + i]); });
+    for (size_t i = 0; i < looks.size(); ++i) job.take(found[begin + i], looks[i], scans);
   }
   if (job.dumps_.empty()) return corrupt(concat(job.unread_.front().dump, ": ", job.unread_.front().reason));
   job.number_ops();
@@ -271,23 +292,49 @@ std::vector<std::vector<bool>> RankJob::ranks_of_ops() const {
   return ranks;
 }
 
-bool RankJob::visit_one(size_t dump, const std::function<void(const OpenRankDump&, size_t)>& look) {
+uint32_t RankJob::place_of_dump(size_t dump) const {
   const Dump& place = dumps_[dump];
-  const uint32_t rank = places_.at(place.only.value_or(place.ranks.front()));
-  const auto opened = open_dump(place.found.path);
-  const bool same = opened.ok() && (*opened)->ops().size() == numbers_of(dump).size();
-  if (!same) {
-    const std::string note = concat(place.found.path, ": changed while it was read");
-    if (std::ranges::find(ranks_[rank].notes, note) == ranks_[rank].notes.end()) ranks_[rank].notes.push_back(note);
-    return false;
-  }
-  const OpenRankDump open(**opened, numbers_of(dump), places_, place.only ? std::optional(rank) : std::nullopt);
-  look(open, dump);
-  return true;
+  return places_.at(place.only.value_or(place.ranks.front()));
 }
 
-void RankJob::visit(const std::function<void(const OpenRankDump&, size_t)>& look) {
-  for (size_t i = 0; i < dumps_.size(); ++i) visit_one(i, look);
+RankJob::Visit RankJob::open_again(size_t dump) const {
+  const Dump& place = dumps_[dump];
+  Visit visit;
+  auto opened = open_dump(place.found.path);
+  if (!opened.ok() || (*opened)->ops().size() != numbers_of(dump).size()) return visit;
+  visit.dump = std::move(*opened);
+  visit.open = std::make_unique<OpenRankDump>(*visit.dump, numbers_of(dump), places_,
+                                              place.only ? std::optional(place_of_dump(dump)) : std::nullopt);
+  return visit;
+}
+
+void RankJob::note_change(size_t dump) {
+  const std::string note = concat(dumps_[dump].found.path, ": changed while it was read");
+  std::vector<std::string>& notes = ranks_[place_of_dump(dump)].notes;
+  if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+}
+
+bool RankJob::visit_one(size_t dump, const std::function<void(const OpenRankDump&, size_t)>& look) {
+  const Visit visit = open_again(dump);
+  visit.open != nullptr ? look(*visit.open, dump) : note_change(dump);
+  return visit.open != nullptr;
+}
+
+void RankJob::visit(const std::function<void(const OpenRankDump&, size_t)>& look,
+                    const std::function<void(std::span<const Visited>)>& take) {
+  for (size_t begin = 0; begin < dumps_.size(); begin += tasks_together()) {
+    std::vector<Visit> visits(std::min(tasks_together(), dumps_.size() - begin));
+    for_each_together(visits.size(), [&](size_t i) {
+      visits[i] = open_again(begin + i);
+      if (visits[i].open != nullptr) look(*visits[i].open, i);
+    });
+    std::vector<Visited> visited;
+    for (size_t i = 0; i < visits.size(); ++i) {
+      if (visits[i].open == nullptr) note_change(begin + i);
+      visited.push_back({begin + i, visits[i].open.get()});
+    }
+    take(visited);
+  }
 }
 
 std::string ranks_text(std::span<const int64_t> ranks) {

@@ -107,9 +107,15 @@ class RankJob {
   [[nodiscard]] bool has_groups_of_one() const { return has_groups_of_one_; }
   [[nodiscard]] std::optional<uint32_t> place_of_rank(int64_t rank) const;
 
-  // Opens one dump after the other and closes it again. Skips a dump that can no longer be opened and notes it for its rank.
-  void visit(const std::function<void(const OpenRankDump&, size_t dump)>& look);
-  // The same for one of them; false when it cannot be opened.
+  // A dump that is open.
+  struct Visited {
+    size_t dump = 0;
+    const OpenRankDump* open = nullptr;  // null when it can no longer be opened, which is noted for its rank
+  };
+  // Opens tasks_together() dumps after the others and closes them again. Calls `look` with each, several at a time on different threads;
+  // `seat` is its position in `take`. Then calls `take` with these dumps, in order, on this thread.
+  void visit(const std::function<void(const OpenRankDump&, size_t seat)>& look, const std::function<void(std::span<const Visited>)>& take);
+  // Opens one of them; false when it cannot be opened.
   bool visit_one(size_t dump, const std::function<void(const OpenRankDump&, size_t dump)>& look);
 
  private:
@@ -130,6 +136,16 @@ class RankJob {
     uint64_t unnamed = 0;  // records that lacks_name() is true of
   };
 
+  // One look at a dump, when the job is opened.
+  struct Look;
+  // A dump that was opened again.
+  struct Visit;
+
+  static Look look_at(const JobDump& place);
+  void take(JobDump& place, const Look& look, std::vector<Scan>& scans);
+  [[nodiscard]] Visit open_again(size_t dump) const;
+  [[nodiscard]] uint32_t place_of_dump(size_t dump) const;
+  void note_change(size_t dump);
   void leave_out(const JobDump& place, const std::string& reason, std::optional<int64_t> rank);
   void add_ops(Dump& added, std::span<const OpInfo> ops);
   void number_ops();

@@ -208,9 +208,14 @@ class RankPaces::Reader {
   TimeSpans waiting_;
 };
 
-void RankPaces::add(const OpenRankDump& open) {
-  for (auto& [place, ran] : executions_of(open, job_)) {
-    Timeline line = Reader(*this, ran).read();
+std::map<uint32_t, RankPaces::Timeline> RankPaces::read(const OpenRankDump& open) const {
+  std::map<uint32_t, Timeline> lines;
+  for (auto& [place, ran] : executions_of(open, job_)) lines[place] = Reader(*this, ran).read();
+  return lines;
+}
+
+void RankPaces::add(std::map<uint32_t, Timeline> lines) {
+  for (auto& [place, line] : lines) {
     // A rank's other processes load data.
     Timeline& known = timelines_[place];
     if (std::pair(line.collectives, line.executions) > std::pair(known.collectives, known.executions)) known = std::move(line);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -27,18 +28,6 @@ struct RankExecution {
 // collectives. Each rank's clock is compared with itself only.
 class RankPaces {
  public:
-  explicit RankPaces(const RankJob& job);
-  void add(const OpenRankDump& open);
-  // {"unit": "step" or "eighth of the collectives", "units": how many are compared, "slow": [{"rank", "ratio": of its usual own time to
-  // that of the middle one of the other ranks, "excess_ns": how much more that is, "since": step, or null for all the time, "where":
-  // {"before": whether it is the time before the op, "own_ns", "others_ns", and the op} or null}], the slowest first, "ranks": [{"rank",
-  // "usual_ns", "own_ns", "waiting_ns": of all units}]}. Usual times are those of a step, or of all of a job of few steps, made of the
-  // middle execution of each op and of the middle time before it. A rank is slow when that is a quarter more in both halves of the steps,
-  // and four milliseconds, and when it needs longer in two of three units; or when it is half as much again in the second half, and twelve
-  // milliseconds. In a job of few steps it needs twice as long, and longer in nearly all units.
-  [[nodiscard]] Json report() const;
-
- private:
   using Times = std::vector<double>;  // nanoseconds; NaN = not known
   struct UsualPlace {
     uint64_t executions = 0;
@@ -62,6 +51,22 @@ class RankPaces {
     Usual earlier;  // of those before middle_step()
     Usual later;    // and of those from there on
   };
+
+  explicit RankPaces(const RankJob& job);
+  // What a dump says of its ranks, by place. From any thread.
+  [[nodiscard]] std::map<uint32_t, Timeline> read(const OpenRankDump& open) const;
+  // Takes what a dump says. The order of the dumps decides between equal ones.
+  void add(std::map<uint32_t, Timeline> lines);
+  // {"unit": "step" or "eighth of the collectives", "units": how many are compared, "slow": [{"rank", "ratio": of its usual own time to
+  // that of the middle one of the other ranks, "excess_ns": how much more that is, "since": step, or null for all the time, "where":
+  // {"before": whether it is the time before the op, "own_ns", "others_ns", and the op} or null}], the slowest first, "ranks": [{"rank",
+  // "usual_ns", "own_ns", "waiting_ns": of all units}]}. Usual times are those of a step, or of all of a job of few steps, made of the
+  // middle execution of each op and of the middle time before it. A rank is slow when that is a quarter more in both halves of the steps,
+  // and four milliseconds, and when it needs longer in two of three units; or when it is half as much again in the second half, and twelve
+  // milliseconds. In a job of few steps it needs twice as long, and longer in nearly all units.
+  [[nodiscard]] Json report() const;
+
+ private:
   struct Slow {
     uint32_t place = 0;
     Usual Timeline::*part = nullptr;  // of the steps

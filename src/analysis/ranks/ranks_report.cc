@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <iterator>
+#include <map>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -26,6 +28,7 @@
 #include "ranks/ranks_json.h"
 #include "ranks/replica_check.h"
 #include "ranks/tensor_names.h"
+#include "ranks/together.h"
 
 namespace tensortap {
 namespace {
@@ -144,26 +147,9 @@ class JobQuestions {
 
   Result<Json> answers() {
     const auto blocks = blocks_of_steps(job_.records_of_steps());
-    const size_t all = (1 + blocks.size()) * job_.dumps();
-    size_t done = 0;
-    job_.visit([&](const OpenRankDump& open, size_t dump) {
-      if (!goes_on(done++, all)) return;
-      nonfinite_.add(open, dump);
-      gradients_.add(open);
-      map_.count(open);
-      trends_.add(open);
-      durations_.add(open);
-      paces_.add(open);
-    });
-    for (const auto& [first, last] : blocks) {
-      job_.visit([&](const OpenRankDump& open, size_t) {
-        if (goes_on(done++, all)) cells_.add(open, first, last);
-      });
-      cells_.each([this](std::span<const RankCell> cells) {
-        std::ranges::all_of(cells, &RankCell::is_written) ? compare(cells) : compare(written_of(cells));
-        paths_.add(cells);
-      });
-    }
+    all_ = (1 + blocks.size()) * job_.dumps();
+    ask_dumps();
+    for (const auto& [first, last] : blocks) ask_cells(first, last);
     if (has_ended_) return not_found("the report was ended");
     paths_.finish();
     replicas_.finish();
@@ -171,23 +157,81 @@ class JobQuestions {
   }
 
  private:
+  // Answers of one dump that need no other.
+  struct Read {
+    TrendReport trends;
+    std::map<uint32_t, RankPaces::Timeline> paces;
+  };
+  // Trends and paces take most time: they are read of several dumps at once. Then each question takes these dumps in their order, several
+  // questions at once.
+  void ask_dumps() {
+    std::vector<Read> reads(tasks_together());
+    const auto read = [&](const OpenRankDump& open, size_t seat) {
+      if (!has_ended_) reads[seat] = {find_trends(open.dump), paces_.read(open)};
+    };
+    job_.visit(read, [&](std::span<const RankJob::Visited> visited) {
+      if (!go_on(visited.size())) return;
+      const auto each = [&](const auto& ask) {
+        for (size_t i = 0; i < visited.size(); ++i) {
+          if (visited[i].open != nullptr) ask(*visited[i].open, i);
+        }
+      };
+      const std::function<void()> questions[] = {
+          [&] { each([&](const OpenRankDump& open, size_t i) { nonfinite_.add(open, visited[i].dump); }); },
+          [&] { each([&](const OpenRankDump& open, size_t) { gradients_.add(open); }); },
+          [&] { each([&](const OpenRankDump& open, size_t) { map_.count(open); }); },
+          [&] { each([&](const OpenRankDump& open, size_t) { durations_.add(open); }); },
+          [&] { each([&](const OpenRankDump& open, size_t i) { trends_.add(open, reads[i].trends); }); },
+          [&] { each([&](const OpenRankDump&, size_t i) { paces_.add(std::move(reads[i].paces)); }); },
+      };
+      for_each_together(std::size(questions), [&](size_t i) { questions[i](); });
+    });
+  }
+  void ask_cells(uint32_t first, uint32_t last) {
+    std::vector<DumpCells> reads(tasks_together());
+    const auto read = [&](const OpenRankDump& open, size_t seat) {
+      if (!has_ended_) reads[seat] = cells_.read(open, first, last);
+    };
+    job_.visit(read, [&](std::span<const RankJob::Visited> visited) {
+      if (!go_on(visited.size())) return;
+      for (size_t i = 0; i < visited.size(); ++i) {
+        if (visited[i].open != nullptr) cells_.add(std::exchange(reads[i], {}));
+      }
+    });
+    if (has_ended_) return;
+    cells_.finish();
+    const std::function<void()> questions[] = {
+        [this] { cells_.each([this](std::span<const RankCell> cells) { with_written(cells, [this](auto some) { compare(some); }); }); },
+        [this] {
+          cells_.each([this](std::span<const RankCell> cells) { with_written(cells, [this](auto some) { replicas_.add(some); }); });
+        },
+        [this] { cells_.each([this](std::span<const RankCell> cells) { paths_.add(cells); }); },
+    };
+    for_each_together(std::size(questions), [&](size_t i) { questions[i](); });
+    cells_.forget();
+  }
+  // Calls `look` with those of the cells that something wrote to, if there are any.
+  static void with_written(std::span<const RankCell> cells, const std::function<void(std::span<const RankCell>)>& look) {
+    if (std::ranges::all_of(cells, &RankCell::is_written)) return look(cells);
+    const std::vector<RankCell> written = written_of(cells);
+    if (!written.empty()) look(written);
+  }
   static std::vector<RankCell> written_of(std::span<const RankCell> cells) {
     std::vector<RankCell> written;
     std::ranges::copy_if(cells, std::back_inserter(written), &RankCell::is_written);
     return written;
   }
   void compare(std::span<const RankCell> cells) {
-    if (cells.empty()) return;
-    if (!paths_.has_stages()) {
-      const std::vector<double> distances = distances_from_median(cells);
-      apart_.add(cells, distances);
-      map_.add(cells, distances);
-      pair_.add(cells);
-    }
-    replicas_.add(cells);
+    // Stages hold different values.
+    if (paths_.has_stages()) return;
+    const std::vector<double> distances = distances_from_median(cells);
+    apart_.add(cells, distances);
+    map_.add(cells, distances);
+    pair_.add(cells);
   }
-  bool goes_on(size_t done, size_t all) {
-    has_ended_ = has_ended_ || !progress_(done, all);
+  // Before `dumps` more dumps are taken.
+  bool go_on(size_t dumps) {
+    for (size_t i = 0; i < dumps; ++i) has_ended_ = has_ended_ || !progress_(done_++, all_);
     return !has_ended_;
   }
   Json report() {
@@ -270,6 +314,8 @@ class JobQuestions {
   JobPaths paths_{cells_};
   RankDurations durations_{job_};
   RankPaces paces_{job_};
+  size_t done_ = 0;
+  size_t all_ = 0;
   bool has_ended_ = false;
 };
 

@@ -112,6 +112,11 @@ int tensortap_is_step_module(tensortap_session* session, const char* path, const
   return guarded<bool>(open, false, [=] { return open->step_modules().is_one(path, type); }) ? 1 : 0;
 }
 
+int tensortap_compares_kinds(tensortap_session* session) noexcept {
+  const tensortap::CaptureSession* open = session_of(session);
+  return open != nullptr && open->options().spec.budget > 0 ? 1 : 0;
+}
+
 void tensortap_step_module_called(tensortap_session* session) noexcept {
   if (tensortap::CaptureSession* open = session_of(session); open != nullptr) open->step_modules().called();
 }

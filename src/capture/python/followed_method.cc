@@ -21,6 +21,7 @@ struct FollowedMethod {
   PythonCall plain_call = nullptr;  // of a function that is followed in place
   PyObject* before = nullptr;
   PyObject* after = nullptr;
+  const FollowedShortcut* shortcut = nullptr;
 };
 
 // The key is the object that the built-in function is bound to, or the function itself. With the GIL.
@@ -100,9 +101,37 @@ PyObject* call_with_token(const FollowedMethod& method, PyObject* answer, PyObje
   return call_after(method, token, changed ? PyObject_Call(method.plain, changed.get(), named) : nullptr);
 }
 
+// The token for call_after(), made while the call's exception waits.
+PyObject* token_of_failure(const FollowedMethod& method, void* token, PyObject* arguments) {
+  PendingException raised;
+  PyObject* const made = method.shortcut->failed(token, method.plain, arguments);
+  if (made == nullptr) PyErr_Clear();
+  raised.restore();
+  return made;
+}
+
+PyObject* call_by_shortcut(const FollowedMethod& method, PyObject* first, void* token, PyObject* arguments, PyObject* named) {
+  PyObject* result = nullptr;
+  if (first == PyTuple_GetItem(arguments, 0)) {
+    result = PyObject_Call(method.plain, arguments, named);
+  } else if (const PythonReference changed(with_first(arguments, first)); changed) {
+    result = PyObject_Call(method.plain, changed.get(), named);
+  }
+  const PythonReference failure(result == nullptr ? token_of_failure(method, token, arguments) : nullptr);
+  if (failure) return call_after(method, failure.get(), nullptr);
+  method.shortcut->ends(token);
+  return result;
+}
+
 // What each of the built-in functions does.
 PyObject* call_method(PyObject* self, PyObject* arguments, PyObject* named) {
   const FollowedMethod& method = *followed_methods().at(self);
+  if (method.shortcut != nullptr && PyTuple_Size(arguments) > 0) {
+    void* token = nullptr;
+    PyObject* const first = method.shortcut->begins(arguments, named, &token);
+    if (first != nullptr) return call_by_shortcut(method, first, token, arguments, named);
+    if (PyErr_Occurred() != nullptr) return nullptr;
+  }
   const PythonReference answer(call_before(method, arguments, named));
   if (!answer) return nullptr;
   if (answer.get() == &_Py_NoneStruct) return PyObject_Call(method.plain, arguments, named);
@@ -132,8 +161,8 @@ FollowedMethod* new_followed(PyObject* key, PythonArguments arguments) {
   return known.get();
 }
 
-// follow(function, before, after) -> a method
-PyObject* follow(PyObject*, PythonArguments arguments, ptrdiff_t) {
+// `arguments` are those of follow(). Null with an exception set.
+PyObject* new_method(PythonArguments arguments, const FollowedShortcut* shortcut) {
   PyObject* const function = arguments[0];
   const PythonReference bound(PyObject_GetAttrString(function, "__self__"));
   if (!bound) PyErr_Clear();
@@ -142,6 +171,7 @@ PyObject* follow(PyObject*, PythonArguments arguments, ptrdiff_t) {
   if (!module) PyErr_Clear();
   FollowedMethod* const method = new_followed(self, arguments);
   if (method == nullptr) return nullptr;
+  method->shortcut = shortcut;
   method->name = text_member(function, "__name__");
   method->documentation = text_member(function, "__doc__");
   method->definition.name = method->name.c_str();
@@ -151,6 +181,9 @@ PyObject* follow(PyObject*, PythonArguments arguments, ptrdiff_t) {
   const PythonReference built_in(PyCFunction_NewEx(&method->definition, self, module.get()));
   return built_in ? PyInstanceMethod_New(built_in.get()) : nullptr;
 }
+
+// follow(function, before, after) -> a method
+PyObject* follow(PyObject*, PythonArguments arguments, ptrdiff_t) { return new_method(arguments, nullptr); }
 
 PyObject* call_in_place(PyObject* callable, PythonArguments arguments, size_t counts, PyObject* names) {
   const FollowedMethod& method = *followed_methods().at(callable);
@@ -198,5 +231,10 @@ constinit std::array follow_methods = {
 }  // namespace
 
 std::span<PyMethodDef> python_follow_methods() { return follow_methods; }
+
+PyObject* follow_method(PyObject* function, PyObject* before, PyObject* after, const FollowedShortcut& shortcut) {
+  const std::array<PyObject*, 3> parts{function, before, after};
+  return new_method(parts.data(), &shortcut);
+}
 
 }  // namespace tensortap

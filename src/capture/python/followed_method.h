@@ -27,6 +27,21 @@ namespace tensortap {
 // instead(first argument) and returns None. What reads the function's code, such as torch.compile, sees the code that it was given.
 std::span<PyMethodDef> python_follow_methods();
 
+// A way around `before` and `after`, for calls that are to cost next to nothing. With the GIL; throws nothing.
+struct FollowedShortcut {
+  // A call begins; there is a first argument, and `named` may be null. Gives the first argument that the call gets instead, borrowed, and a
+  // token. Null = this way is closed, and `before` is called; or, with an exception set that ends a program, the call is not made.
+  PyObject* (*begins)(PyObject* arguments, PyObject* named, void** token);
+  // The call returned.
+  void (*ends)(void* token);
+  // The call raised an exception: a new reference to the token for `after`. `plain` is the function that was called. Null = there is no
+  // memory; then ends() is called.
+  PyObject* (*failed)(void* token, PyObject* plain, PyObject* arguments);
+};
+
+// What follow(function, before, after) does, with a way around. `shortcut` lives as long as the process.
+PyObject* follow_method(PyObject* function, PyObject* before, PyObject* after, const FollowedShortcut& shortcut);
+
 }  // namespace tensortap
 
 #endif  // TENSORTAP_PYTHON_FOLLOWED_METHOD_H_

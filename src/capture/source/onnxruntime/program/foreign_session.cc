@@ -18,6 +18,7 @@
 #include "source/onnxruntime/taps/graph_constants.h"
 #include "source/onnxruntime/taps/plain_twin.h"
 #include "source/onnxruntime/taps/session_lines.h"
+#include "tensortap/asking.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -184,6 +185,8 @@ Result<std::shared_ptr<ForeignSession>> ForeignSession::try_to_make(SessionMaker
   print_lines(maker);
   return session;
 }
+
+bool ForeignSession::compares_kinds() const { return tensortap_compares_kinds(dump_->session()) != 0; }
 
 ForeignSession::AnnouncedRun::AnnouncedRun(const std::shared_ptr<ForeignSession>& session, uint64_t kind)
     : session_(session), announcement_(session->graph_->tracker, run_) {

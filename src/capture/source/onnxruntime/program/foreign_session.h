@@ -65,6 +65,8 @@ class ForeignSession {
 
   // Whether the maker made a twin, for runs whose goes_to_twin() is true.
   [[nodiscard]] bool has_twin() const { return has_twin_; }
+  // Whether the kind of a run matters.
+  [[nodiscard]] bool compares_kinds() const;
 
   // One run on this thread: a step of the dump, from its first op to destruction. A run that the runtime refuses before it runs an op is no
   // step. Neither construction nor destruction throws.

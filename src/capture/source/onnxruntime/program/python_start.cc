@@ -3,6 +3,7 @@
 #include "python/followed_method.h"
 #include "python/python_methods.h"
 #include "python/python_package.h"
+#include "source/onnxruntime/program/run_shortcut.h"
 
 namespace tensortap::onnxruntime {
 namespace {
@@ -12,7 +13,9 @@ PyObject* functions_with(const std::string& library) {
   PythonReference functions(PyDict_New());
   const PythonReference path(python_text(library));
   if (!functions || !path || PyDict_SetItemString(functions.get(), "library", path.get()) != 0) return nullptr;
-  return add_python_methods(functions.get(), python_follow_methods()) ? functions.release() : nullptr;
+  const bool added =
+      add_python_methods(functions.get(), python_follow_methods()) && add_python_methods(functions.get(), python_run_shortcut_methods());
+  return added ? functions.release() : nullptr;
 }
 
 }  // namespace
