@@ -70,7 +70,7 @@ class RecordQueue {
   RecordQueue(const RecordQueue&) = delete;
   RecordQueue& operator=(const RecordQueue&) = delete;
 
-  // Hands a record over; waits while kMostWaiting records wait, but neither with a late record nor for one: then up to kMostBehind wait, and
+  // Hands a record over; waits while kMostWaiting records wait, but neither with a late one nor for one: then up to kMostBehind wait, and
   // further ones are written on the caller's thread, before those; late ones among them are given up. Statistics may stay with the queue
   // until there are more of them, data comes, a step ends, or drain() or stop() is called.
   void push(QueuedRecord record);
