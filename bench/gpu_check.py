@@ -52,6 +52,8 @@ class Row:
 ROWS = {
     "mlp": Row("mlp"),
     "mlp full": Row("mlp", ("--full",)),
+    "mlp wait": Row("mlp", ("--stats", "--device-stats", "wait")),
+    "mlp host": Row("mlp", ("--stats", "--device-stats", "host"), codes=(0, 3), hides=True),
     "mlp off": Row("mlp", ("--stats", "--device-stats", "off"), codes=(3,), hides=True),
     "fused": Row("fused", ("--tensors",)),
     "gpt": Row("gpt", codes=(0, 1)),
@@ -79,6 +81,8 @@ WAYS = {
     "plain": None,
     "--stats": ("--stats",),
     "--stats --slots out": ("--stats", "--slots", "out"),
+    "--device-stats wait": ("--stats", "--device-stats", "wait"),
+    "--device-stats host": ("--stats", "--device-stats", "host"),
     "--device-stats off": ("--stats", "--device-stats", "off"),
 }
 

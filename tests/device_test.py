@@ -191,7 +191,7 @@ print(total)
 """
 
 
-@each_row("way", ["host", "off"])
+@each_row("way", ["auto", "wait", "host", "off"])
 def test_copies_that_are_not_there_yet_are_not_read(tmp_path: Path, device: dict[str, str], way: str) -> None:
     done = on_device(tmp_path, device, COPIES, options=["--device-stats", way])
     rows = done.dump.rows
@@ -200,7 +200,7 @@ def test_copies_that_are_not_there_yet_are_not_read(tmp_path: Path, device: dict
     assert done.out == alone(tmp_path, device, COPIES)
     sums = done.dump.of_type("sum", 1)
     assert sorted(sums["min"]) == [2, 2, 3, 3, 4, 4]
-    if way == "host":
+    if way in ("auto", "wait"):
         copied = done.dump.of_type("copy_", 0)
         assert sorted(copied["min"]) == [2, 3, 4]
 

@@ -37,10 +37,11 @@ void RecordQueue::push(QueuedRecord record) {
   {
     std::unique_lock lock(mutex_);
     if (start_locked()) {
-      room_.wait(lock, [&] { return has_room_locked() || behind_ || stopping_; });
+      const bool is_late = record.late != nullptr;
+      room_.wait(lock, [&] { return is_late || has_room_locked() || behind_ || stopping_; });
       if (has_room_locked() || record.is_notice() || waiting_.size() < kMostBehind || stopping_) {
         // Statistics alone wait for company: waking the thread costs more than a row.
-        const bool now = !record.data.empty() || record.ends_step || record.late != nullptr || waiting_.size() + 1 >= kMostUnannounced;
+        const bool now = !record.data.empty() || record.ends_step || is_late || waiting_.size() + 1 >= kMostUnannounced;
         waiting_.push_back(std::move(record));
         ++pushed_;
         if (now && !std::exchange(awake_, true)) work_.notify_one();

@@ -70,9 +70,9 @@ class RecordQueue {
   RecordQueue(const RecordQueue&) = delete;
   RecordQueue& operator=(const RecordQueue&) = delete;
 
-  // Hands a record over; waits while kMostWaiting records wait, but not for a late one: then up to kMostBehind wait, and further ones are
-  // written on the caller's thread, before those. Statistics may stay with the queue until there are more of them, data comes, a step ends,
-  // or drain() or stop() is called.
+  // Hands a record over; waits while kMostWaiting records wait, but neither with a late one nor for one: then up to kMostBehind wait, and
+  // further ones are written on the caller's thread, before those; late ones among them are given up. Statistics may stay with the queue
+  // until there are more of them, data comes, a step ends, or drain() or stop() is called.
   void push(QueuedRecord record);
   // Waits until everything pushed before the call is written, or a late record does not come.
   void drain();

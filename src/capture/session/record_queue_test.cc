@@ -115,6 +115,24 @@ TEST(RecordQueue, WritesRecordsOnTheCallersThreadWhereTooManyWaitForADevice) {
   EXPECT_EQ(sink.written.back(), 99U) << "the end of a step keeps its place";
 }
 
+TEST(RecordQueue, AThreadWithALateRecordNeverWaits) {
+  struct BusySink {
+    std::atomic<bool> goes_on{false};
+    std::atomic<size_t> written{0};
+    static void write(void* context, QueuedRecord&) {
+      auto& sink = *static_cast<BusySink*>(context);
+      while (!sink.goes_on) std::this_thread::yield();
+      ++sink.written;
+    }
+  } sink;
+  std::atomic<int> state{1};
+  RecordQueue queue(&BusySink::write, &sink);
+  for (uint64_t i = 0; i < RecordQueue::kMostWaiting + 50; ++i) queue.push(late(state, i));
+  sink.goes_on = true;
+  queue.stop();
+  EXPECT_EQ(sink.written, RecordQueue::kMostWaiting + 50);
+}
+
 TEST(RecordQueue, NeitherItsEndNorAFlushWaitsForADeviceForever) {
   Sink sink;
   std::atomic<int> state{0};

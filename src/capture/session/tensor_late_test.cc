@@ -244,6 +244,29 @@ TEST(LateLook, TriggersGetTheirAnswerAtOnce) {
   taken.held.clear();
 }
 
+// Live control may replace the plan twice before a copy comes: the place of the first one is taken then.
+TEST(LateLook, KeepsThePlanUnderWhichItBegan) {
+  FakeParts parts(statistics());
+  LateDevice device;
+  FakeEvent event(parts.add("op"), {1, 2, 6});
+  device.own(event);
+  take(parts, event);
+  CaptureSpec other = statistics();
+  other.payload = Payload::kDescription;
+  for (int i = 0; i < 2; ++i) {
+    auto plan = std::make_unique<const ActivePlan>(*CapturePlan::compile(other), parts.layout.parts(), true, parts.ops.next_number());
+    ASSERT_TRUE(parts.ops.replace(std::move(plan), parts.admission.steps()).ok());
+    const int64_t step = i;
+    parts.admission.begin_step(step, 0, 0, 0);
+    parts.admission.end_step(step, 0, 0);
+  }
+  device.state = 1;
+  parts.sink.flush();
+  ASSERT_EQ(parts.layout.written().size(), 1U);
+  EXPECT_EQ(parts.layout.written()[0].row.stats.mean, 3.0);
+  parts.sink.stop();
+}
+
 // The output lies on the host, and comes before the input.
 TEST(LateLook, AnInfinityThatAnOpReadIsNoNewsOfItsOutput) {
   for (const bool reads_infinity : {true, false}) {

@@ -132,10 +132,12 @@ constexpr std::array kRows = {
             "Reduce tensors of more elements to their first ones, this many, as a tensor of one dimension; 0 = whole tensors."},
            [](Value v, Spec s) { return v.read_whole(s.sampling.head, 0, spec_values::kMostCount); },
            [](Written s) -> Json { return s.sampling.head; }},
-    KeyRow{{"", "device.stats", "text", "\"host\", \"off\"", "\"host\"",
-            "How tensors on devices such as GPUs are looked into: as copies in host memory, for which the program waits, or not at all."},
-           [](Value v, Spec s) { return spec_values::read_enum(v, kDeviceStatsWords, s.device_stats); },
-           [](Written s) -> Json { return std::string(kDeviceStatsWords[static_cast<size_t>(s.device_stats)]); }},
+    KeyRow{
+        {"", "device.stats", "text", "\"auto\", \"host\", \"wait\", \"off\"", "\"auto\"",
+         "How tensors on devices such as GPUs are looked into: as copies in host memory, for which the program waits only where a record "
+         "would be lost, never or always; or not at all."},
+        [](Value v, Spec s) { return spec_values::read_enum(v, kDeviceStatsWords, s.device_stats); },
+        [](Written s) -> Json { return std::string(kDeviceStatsWords[static_cast<size_t>(s.device_stats)]); }},
     KeyRow{{"", "limits.max_bytes", "bytes", "from 0", "0", "Most bytes of the dump on the disk; 0 = no limit."},
            spec_values::read_max_bytes,
            [](Written s) -> Json { return s.limits.max_bytes; }},

@@ -67,6 +67,42 @@ constexpr int kMostFailures = 8;
 // Set when torch has no pinned memory, or no events, for the devices of this program.
 std::atomic<bool> is_impossible{false};
 
+// Copies whose owner did not wait until they came. The device may still write into their blocks.
+class Abandoned {
+ public:
+  static Abandoned& get() {
+    static auto& abandoned = *new Abandoned;
+    return abandoned;
+  }
+  void add(LateElements* elements) {
+    const std::lock_guard lock(mutex_);
+    elements_.push_back(elements);
+    count_ = elements_.size();
+  }
+  // Takes back the blocks of those that came meanwhile.
+  void sweep() {
+    if (count_ == 0) return;
+    std::vector<LateElements*> came;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto is_coming = [](LateElements* one) {
+        const void* data = nullptr;
+        return look_at_copy(*one, &data) == 0;
+      };
+      const auto middle = std::partition(elements_.begin(), elements_.end(), is_coming);
+      came.assign(middle, elements_.end());
+      elements_.erase(middle, elements_.end());
+      count_ = elements_.size();
+    }
+    for (LateElements* one : came) end_copy(one);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<LateElements*> elements_;
+  std::atomic<size_t> count_{0};
+};
+
 bool prepare(LateElements& made, int64_t bytes, int& refusal) {
   try {
     made.block = PinnedMemory::get().take(bytes);
@@ -90,6 +126,7 @@ int begin_copy(const at::Tensor& tensor, const c10::Stream& stream, int* packed,
   const at::Tensor from = flat(tensor, elements_alone);
   const auto bytes = static_cast<int64_t>(from.nbytes());
   if (bytes > PinnedMemory::kLargest) return TENSORTAP_DEVICE_FETCH_ONLY;
+  Abandoned::get().sweep();
   auto made = std::make_unique<LateElements>();
   made->device = tensor.device();
   int refusal = 0;
@@ -129,12 +166,14 @@ int look_at_copy(LateElements& elements, const void** data) noexcept {
 }
 
 void end_copy(LateElements* elements) noexcept {
-  if (elements->state != kThere) return;
   try {
+    if (elements->state == 0) return Abandoned::get().add(elements);
+    if (elements->state != kThere) return;
     PinnedMemory::get().give_back(std::move(elements->block));
     Events::get().give_back(elements->device, std::move(elements->event));
   } catch (...) {
     // Then this block is not used again.
+    return;
   }
   delete elements;
 }
