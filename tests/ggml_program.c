@@ -1,13 +1,16 @@
 /* A program over ggml's own interface, for tests/ggml_library_test.py, linked to the libraries of the package libggml-python.
  *
  * ggml_program MODE: plain; callback (it has an evaluation callback); threads (two schedulers at the same time); direct (a backend gets the
- * graph without a scheduler); again (ten steps). Prints the results; with "callback" also the calls of the callback. */
+ * graph without a scheduler); again (ten steps); fork (a child computes, too). Prints the results, and with
+ * "callback" the calls of the callback. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 struct ggml_init_params {
   size_t mem_size;
@@ -156,6 +159,16 @@ int main(int count, char** words) {
   const char* mode = count > 1 ? words[1] : "plain";
   if (strcmp(mode, "direct") == 0) {
     compute_directly();
+  } else if (strcmp(mode, "fork") == 0) {
+    compute("plain", "first", 2);
+    fflush(stdout);
+    if (fork() == 0) {
+      compute("plain", "second", 3);
+      return 0;
+    }
+    int status = 1;
+    wait(&status);
+    return status;
   } else if (strcmp(mode, "threads") == 0) {
     pthread_t threads[2];
     pthread_barrier_init(&barrier, NULL, 2);
