@@ -127,6 +127,16 @@ def test_the_callback_of_the_program_is_asked_and_told_as_without_capture(progra
 
 
 @released
+def test_ops_behind_a_computation_that_the_program_ended_are_counted(program: Path, tmp_path: Path) -> None:
+    alone = lines_of_program(run(program, "end", folder=tmp_path).stdout)
+    dump = capture(tmp_path, program, "end")
+    assert lines_of_program(dump.printed) == alone == ["told of z", "told of z", "asked 4 times"]
+    assert {record["op"] for record in dump.records()} == {"layer.weight", "layer.bias", "x", "y", "z"}
+    (reason,) = dump.run["ops"]["not_captured"]
+    assert (reason["reason"][:22], reason["count"]) == ("ggml did not report it", 2)
+
+
+@released
 def test_schedulers_of_two_threads_are_kept_apart(program: Path, tmp_path: Path) -> None:
     alone = lines_of_program(run(program, "threads", folder=tmp_path).stdout)
     dump = capture(tmp_path, program, "threads", options=("--full",))
