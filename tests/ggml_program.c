@@ -1,8 +1,8 @@
 /* A program over ggml's own interface, for tests/ggml_library_test.py, linked to the libraries of the package libggml-python.
  *
  * ggml_program MODE: plain; callback (it has an evaluation callback); end (its callback ends the computation); threads (two schedulers at
- * the same time); direct (a backend gets the graph without a scheduler); again (ten steps); fork (a child computes, too). Prints the results,
- * and the calls of the callback. */
+ * the same time); direct (a backend gets the graph without a scheduler); again (ten steps); fork (a child computes, too). Prints what it
+ * computed, and the calls of the callback. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
