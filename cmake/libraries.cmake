@@ -178,6 +178,13 @@ function(tensortap_add_acl_source_test)
   endif()
 endfunction()
 
+function(tensortap_add_ggml_source_test)
+  file(GLOB sources CONFIGURE_DEPENDS src/capture/source/ggml/*_test.cc)
+  if(sources AND TARGET tensortap_ggml_source)
+    tensortap_add_test(ggml_source_test SOURCES ${sources} LIBRARIES tensortap_ggml_source tensortap_capture_library)
+  endif()
+endfunction()
+
 # Unit tests of the source bring the other side of capture.h themselves (tests/fake_capture.h).
 function(tensortap_add_source_test)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/capture/source/onnxruntime/*_test.cc)

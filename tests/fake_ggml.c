@@ -1,7 +1,8 @@
 /* A library with the names of ggml's functions, for tests/ggml_library_test.py: it arranges tensors as no release does.
  *
  * FAKE_AMBIGUOUS: the type of a tensor stands at two places. FAKE_MISSING: ggml_op_desc is missing. FAKE_HIDDEN: a scheduler keeps the
- * callback elsewhere. The graph of run_fake_ggml() is sum = a + b, product = sum * b, of 6 numbers. */
+ * callback elsewhere. The graph of run_fake_ggml() is sum = a + b, product = sum * b, of 6 numbers, and
+ * unchosen = idle * b, which is not computed. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,7 @@ struct tensor {
   struct tensor* view_src;
   size_t view_offs;
   void* buffer;
+  int32_t flags; /* 1 input, 2 output, 16 computed */
 };
 struct context {
   char* memory;
@@ -114,6 +116,8 @@ void* ggml_view_1d(void* context, void* of, int64_t ne0, size_t offset) {
 size_t ggml_tensor_overhead(void) { return OBJECT + sizeof(struct tensor); }
 const char* ggml_get_name(const void* tensor) { return ((const struct tensor*)tensor)->name; }
 void ggml_set_name(void* tensor, const char* name) { strncpy(((struct tensor*)tensor)->name, name, 63); }
+void ggml_set_input(void* tensor) { ((struct tensor*)tensor)->flags |= 1; }
+void ggml_set_output(void* tensor) { ((struct tensor*)tensor)->flags |= 2; }
 void* ggml_get_data(const void* tensor) { return ((const struct tensor*)tensor)->data; }
 const char* ggml_op_name(int op) { return op < 5 ? kOps[op] : "X"; }
 #ifndef FAKE_MISSING
@@ -160,11 +164,14 @@ void ggml_build_forward_expand(void* graph, void* tensor) {
   for (int i = 0; i < SOURCES; ++i) {
     if (node->src[i] != NULL) ggml_build_forward_expand(graph, node->src[i]);
   }
-  if (node->op != 0) into->nodes[into->n_nodes++] = node;
+  if (node->op == 0) return;
+  node->flags |= 16;
+  into->nodes[into->n_nodes++] = node;
 }
 
 static void compute_node(struct tensor* node) {
   float* out = node->data;
+  if ((node->flags & 16) == 0) return;
   const float *a = node->src[0]->data, *b = node->src[1]->data;
   for (int64_t i = 0; i < node->ne[0]; ++i) out[i] = node->op == 2 ? a[i] + b[i] : a[i] * b[i];
 }
@@ -196,6 +203,15 @@ float run_fake_ggml(void) {
   ggml_set_name(product, "product");
   void* graph = ggml_new_graph(context);
   ggml_build_forward_expand(graph, product);
+  /* A branch that the program did not choose: its values mean nothing. */
+  struct tensor* idle = ggml_new_tensor_4d(context, 0, 6, 1, 1, 1);
+  struct tensor* unchosen = ggml_mul(context, idle, b);
+  ggml_set_name(idle, "idle");
+  ggml_set_name(unchosen, "unchosen");
+  memset(idle->data, 0xff, 24);
+  memset(unchosen->data, 0xff, 24);
+  ggml_build_forward_expand(graph, unchosen);
+  unchosen->flags = 0;
   struct scheduler* scheduler = calloc(1, 8192);
 #ifdef FAKE_HIDDEN
   scheduler->elsewhere = calloc(1, sizeof *scheduler->elsewhere);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -44,10 +45,14 @@ def exec_in(folder: Path, *words: str | Path) -> Done:
 def test_a_release_that_stores_tensors_otherwise_is_captured(tmp_path: Path) -> None:
     dump = capture(tmp_path, fake_program(tmp_path), options=("--full",))
     assert lines_of_program(dump.printed) == ["computed 54"]
-    assert dump.run["ops"]["captured"] == dump.run["ops"]["expected"] == 2
-    assert [op["name"] for op in dump.ops] == ["a", "b", "sum", "product"]
+    assert [op["name"] for op in dump.ops] == ["a", "b", "sum", "product", "idle", "unchosen"]
     np.testing.assert_array_equal(dump.value("sum"), np.arange(6, dtype=np.float32) + 2)
     np.testing.assert_array_equal(dump.value("product"), (np.arange(6, dtype=np.float32) + 2) * 2)
+    # The branch that was not chosen holds NaN that no op made.
+    assert {record["op"] for record in dump.records()} == {"a", "b", "sum", "product"}
+    assert dump.run["ops"]["captured"] == 2
+    assert dump.run["ops"]["not_captured"] == [{"reason": "never ran", "count": 1, "examples": ["unchosen"]}]
+    assert tensortap("find", dump.folder).out.startswith("no NaN and no Inf\n")
 
 
 @each_row(
@@ -122,15 +127,43 @@ def test_the_callback_of_the_program_is_asked_and_told_as_without_capture(progra
 
 
 @released
+def test_ops_behind_a_computation_that_the_program_ended_are_counted(program: Path, tmp_path: Path) -> None:
+    alone = lines_of_program(run(program, "end", folder=tmp_path).stdout)
+    dump = capture(tmp_path, program, "end")
+    assert lines_of_program(dump.printed) == alone == ["told of z", "told of z", "asked 4 times"]
+    assert {record["op"] for record in dump.records()} == {"layer.weight", "layer.bias", "x", "y", "z"}
+    (reason,) = dump.run["ops"]["not_captured"]
+    assert (reason["reason"][:22], reason["count"]) == ("ggml did not report it", 2)
+
+
+@released
 def test_schedulers_of_two_threads_are_kept_apart(program: Path, tmp_path: Path) -> None:
     alone = lines_of_program(run(program, "threads", folder=tmp_path).stdout)
     dump = capture(tmp_path, program, "threads", options=("--full",))
     assert sorted(lines_of_program(dump.printed)) == sorted(alone)
     # Each thread has separate weights: two models, two dumps, the second in the folder of the first.
     (other,) = dump.folder.glob("model_*")
-    for folder, count in ((dump.folder, 2), (other, 1)):
-        records = [record for record in tensortap("ls", folder, "--json").listed if record["op"] == "out"]
-        assert sorted(record["step"] for record in records) == sorted(list(range(20)) * count)
+    # What one thread computed while the other loaded the library is counted.
+    missed = sum(int(note.split()[0]) for note in dump.run["notes"] if "were not captured" in note)
+    steps = [record["step"] for record in tensortap("ls", dump.folder, "--json").listed if record["op"] == "out"]
+    assert len(steps) + missed == 40
+    inner = [record["step"] for record in tensortap("ls", other, "--json").listed if record["op"] == "out"]
+    assert inner == list(range(len(inner)))
+    outer = list(steps)
+    for step in inner:
+        outer.remove(step)
+    assert outer == list(range(len(outer)))
+
+
+@released
+def test_a_forked_child_has_a_dump_of_its_own(program: Path, tmp_path: Path) -> None:
+    alone = lines_of_program(run(program, "fork", folder=tmp_path).stdout)
+    dump = capture(tmp_path, program, "fork")
+    assert lines_of_program(dump.printed) == alone
+    assert len(alone) == 5
+    (child,) = dump.folder.glob("process_*")
+    steps = {part: json.loads((part / "run.json").read_text())["steps"]["captured"] for part in (dump.folder, child)}
+    assert steps == {dump.folder: 2, child: 3}
 
 
 @released
@@ -163,7 +196,7 @@ def test_a_killed_program_leaves_what_it_had_computed(program: Path, tmp_path: P
         .replace("ggml_free(graph.context);", "ggml_free(graph.context); if (step == 4) { fflush(stdout); for (;;) sleep(1); }")
     )
     source = tmp_path / "stops.c"
-    source.write_text("#include <unistd.h>\n" + text)
+    source.write_text(text)
     libraries = packages() / "libggml" / "lib64"
     stops = compile_c(source, tmp_path / "stops", f"-L{libraries}", "-lggml-cpu", "-lggml-base", f"-Wl,-rpath,{libraries}", "-lpthread")
     words = [str(COMMAND), "exec", "--no-torch", "--out", "dump", "--", "sh", "-c", f"echo $$; exec {stops} again"]

@@ -1,13 +1,16 @@
 /* A program over ggml's own interface, for tests/ggml_library_test.py, linked to the libraries of the package libggml-python.
  *
- * ggml_program MODE: plain; callback (it has an evaluation callback); threads (two schedulers at the same time); direct (a backend gets the
- * graph without a scheduler); again (ten steps). Prints the results; with "callback" also the calls of the callback. */
+ * ggml_program MODE: plain; callback (it has an evaluation callback); end (its callback ends the computation); threads (two schedulers at
+ * the same time); direct (a backend gets the graph without a scheduler); again (ten steps); fork (a child computes, too). Prints what it
+ * computed, and the calls of the callback. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 struct ggml_init_params {
   size_t mem_size;
@@ -112,19 +115,22 @@ static bool own_callback(void* tensor, bool ask, void* user) {
   return true;
 }
 
+static bool ending_callback(void* tensor, bool ask, void* user) { return own_callback(tensor, ask, user) && ask; }
+
 static void compute(const char* mode, const char* title, int steps) {
   void* backend = ggml_backend_cpu_init();
   struct weights weights = make_weights(backend);
   void* scheduler = ggml_backend_sched_new(&backend, NULL, 1, GRAPH, false, true);
   int asked = 0;
   if (strcmp(mode, "callback") == 0) ggml_backend_sched_set_eval_callback(scheduler, own_callback, &asked);
+  if (strcmp(mode, "end") == 0) ggml_backend_sched_set_eval_callback(scheduler, ending_callback, &asked);
   for (int step = 0; step < steps; ++step) {
     struct graph graph = make_graph(&weights);
     ggml_backend_sched_reset(scheduler);
     ggml_backend_sched_alloc_graph(scheduler, graph.graph);
     set_input(&graph, step);
     if (ggml_backend_sched_graph_compute(scheduler, graph.graph) != 0) puts("failed");
-    print_output(&graph, title);
+    if (strcmp(mode, "end") != 0) print_output(&graph, title);
     ggml_free(graph.context);
   }
   if (asked > 0) printf("asked %d times\n", asked);
@@ -156,6 +162,16 @@ int main(int count, char** words) {
   const char* mode = count > 1 ? words[1] : "plain";
   if (strcmp(mode, "direct") == 0) {
     compute_directly();
+  } else if (strcmp(mode, "fork") == 0) {
+    compute("plain", "first", 2);
+    fflush(stdout);
+    if (fork() == 0) {
+      compute("plain", "second", 3);
+      return 0;
+    }
+    int status = 1;
+    wait(&status);
+    return status;
   } else if (strcmp(mode, "threads") == 0) {
     pthread_t threads[2];
     pthread_barrier_init(&barrier, NULL, 2);

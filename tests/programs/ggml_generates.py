@@ -1,4 +1,7 @@
-"""Generates eight tokens with llama.cpp (xllamacpp) and prints them with their probabilities: `ggml_generates.py MODEL`."""
+"""Generates eight tokens with llama.cpp (xllamacpp) and prints them with their probabilities: `ggml_generates.py MODEL [q8_0]`.
+
+q8_0: the KV cache is quantised.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ def main() -> None:
     parameters.cpuparams.n_threads = 1
     parameters.cpuparams_batch.n_threads = 1
     parameters.fit_params = False
+    if sys.argv[2:] == ["q8_0"]:
+        parameters.cache_type_k = parameters.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_Q8_0
     server = xllamacpp.Server(parameters)
     request = {"prompt": "ab cd", "max_tokens": 8, "temperature": 0.0, "seed": 1, "logprobs": 5}
     answer = server.handle_completions(request)

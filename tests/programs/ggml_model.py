@@ -11,7 +11,7 @@ import sys
 import gguf
 import numpy as np
 
-VOCABULARY, WIDTH, HIDDEN, LAYERS, HEADS, KEY_HEADS = 320, 64, 160, 2, 4, 2
+VOCABULARY, WIDTH, HIDDEN, LAYERS, HEADS, KEY_HEADS = 320, 64, 160, 2, 2, 1
 KINDS = {"f32": 0, "f16": 1, "q8_0": 7, "q4_0": 2}
 
 

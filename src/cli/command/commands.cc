@@ -26,7 +26,7 @@ constexpr std::array kCommands = {
   tensortap run model.onnx --types Conv,Gemm --where "nan > 0 or absmax > 6e4"
   tensortap run model.onnx --runs 100 --budget 3%         at most 3 % slower)",
             false, declare_run},
-    Command{kCapture, "exec", "Run an unmodified program and capture what its operators of PyTorch or ONNX Runtime read and produce",
+    Command{kCapture, "exec", "Run an unmodified program and capture what its operators of PyTorch, ONNX Runtime or ggml read and produce",
             R"(  tensortap exec -- python train.py                       statistics of every op
   tensortap exec --tensors --ops softmax --steps 1-2 -- python train.py
   tensortap exec --full --modules "layers.3.*" -- python train.py

@@ -59,12 +59,14 @@ std::string find_functions(void* handle, void* other, GgmlFunctions& functions) 
   search.required("ggml_backend_tensor_alloc", functions.tensor_alloc);
   search.required("ggml_backend_tensor_get", functions.tensor_get);
   search.required("ggml_backend_sched_set_eval_callback", functions.set_eval_callback);
+  search.required("ggml_set_input", functions.set_input);
+  search.required("ggml_set_output", functions.set_output);
+  search.required("ggml_new_graph", functions.new_graph);
+  search.required("ggml_build_forward_expand", functions.build_forward_expand);
   search.optional("ggml_backend_buffer_get_usage", functions.buffer_usage);
   search.optional("ggml_version", functions.version);
   search.optional("ggml_graph_n_nodes", functions.graph_n_nodes);
   search.optional("ggml_graph_node", functions.graph_node);
-  search.optional("ggml_new_graph", functions.new_graph);
-  search.optional("ggml_build_forward_expand", functions.build_forward_expand);
   return search.missing();
 }
 

@@ -50,13 +50,15 @@ struct GgmlFunctions {
   int (*tensor_alloc)(void* buffer, void* tensor, void* address) = nullptr;
   void (*tensor_get)(const void* tensor, void* to, size_t offset, size_t bytes) = nullptr;
   void (*set_eval_callback)(void* scheduler, EvalCallback callback, void* user) = nullptr;
+  void (*set_input)(void* tensor) = nullptr;
+  void (*set_output)(void* tensor) = nullptr;
+  void* (*new_graph)(void* context) = nullptr;
+  void (*build_forward_expand)(void* graph, void* tensor) = nullptr;
 
   int (*buffer_usage)(void* buffer) = nullptr;
   const char* (*version)() = nullptr;
   int (*graph_n_nodes)(void* graph) = nullptr;
   void* (*graph_node)(void* graph, int index) = nullptr;
-  void* (*new_graph)(void* context) = nullptr;
-  void (*build_forward_expand)(void* graph, void* tensor) = nullptr;
 };
 
 // `handle` is of the object that has ggml's scheduler, `other` of one to search behind it. On failure the name of the first function that

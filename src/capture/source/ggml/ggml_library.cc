@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -21,6 +22,9 @@ namespace {
 constexpr int kMostNodes = 1 << 20;
 constexpr size_t kSchedulerBytes = 4096;  // in which the callback must stand
 constexpr size_t kWords = kSchedulerBytes / sizeof(uintptr_t);
+
+// Guards the known copies. A child of fork() recreates it, since another thread may have held it.
+constinit std::mutex known_mutex;
 
 struct LoadedObject {
   void* handle = nullptr;
@@ -67,15 +71,18 @@ std::optional<size_t> changed_to(const std::vector<uintptr_t>& before, const std
 GgmlLibrary::GgmlLibrary(std::string path, void* handle, GgmlFunctions functions, TensorLayout layout, GraphLayout graphs)
     : path_(std::move(path)), handle_(handle), functions_(functions), layout_(layout), graphs_(graphs) {}
 
+void GgmlLibrary::begin_anew_after_fork() { new (&known_mutex) std::mutex; }
+
 GgmlLibrary* GgmlLibrary::of(const void* real, const void* caller) {
-  static auto& mutex = *new std::mutex;
-  static auto& known = *new std::map<const void*, GgmlLibrary*>;  // by the object that has the function
+  static auto& by_function = *new std::map<const void*, GgmlLibrary*>;  // dladdr() takes long in large libraries
+  static auto& by_object = *new std::map<const void*, GgmlLibrary*>;
+  const std::lock_guard lock(known_mutex);
+  if (const auto found = by_function.find(real); found != by_function.end()) return found->second;
   Dl_info info{};
   if (dladdr(real, &info) == 0) return nullptr;
-  const std::lock_guard lock(mutex);
-  const auto found = known.find(info.dli_fbase);
-  if (found != known.end()) return found->second;
-  GgmlLibrary*& library = known[info.dli_fbase];
+  GgmlLibrary*& of_function = by_function[real];
+  if (const auto found = by_object.find(info.dli_fbase); found != by_object.end()) return of_function = found->second;
+  GgmlLibrary*& library = by_object[info.dli_fbase];
   const Result<GgmlLibrary*> examined = examine(real, caller);
   if (examined.ok()) {
     library = *examined;
@@ -83,7 +90,7 @@ GgmlLibrary* GgmlLibrary::of(const void* real, const void* caller) {
     say(concat("nothing is captured of the ggml in ", info.dli_fname == nullptr ? "this program" : info.dli_fname, ": ",
                examined.status().message()));
   }
-  return library;
+  return of_function = library;
 }
 
 Result<GgmlLibrary*> GgmlLibrary::examine(const void* real, const void* caller) {

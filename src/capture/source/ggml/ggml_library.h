@@ -26,6 +26,8 @@ class GgmlLibrary {
   // The copy that has the function at `real`; `caller` is an address of the code that called it. Null when nothing can be captured of it,
   // which one line on stderr says.
   static GgmlLibrary* of(const void* real, const void* caller);
+  // In a child of fork(), before anything else here.
+  static void begin_anew_after_fork();
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string version() const;  // "0.26.0", "" = it does not tell

@@ -51,6 +51,7 @@ std::unique_ptr<GraphPlan> GraphLearner::learn() {
   if (model_.made_.size() > kMostMade) model_.made_.clear();
   find_states();
   for (size_t i = 0; i < nodes_.size(); ++i) learn_node(i, plan->nodes[i]);
+  plan->input_count = inputs_.size();
   return plan;
 }
 
@@ -195,11 +196,10 @@ GraphLearner::KnownOp GraphLearner::input(GgmlTensor leaf, size_t index, Planned
     if (is_mask(name)) op.attributes = R"({"intended_inf": true})";
     known.id = tensortap_register_op(model_.session, &op);
   }
-  if (seen_inputs_.insert(leaf.address()).second) {
-    PlannedInput& one = planned.inputs.emplace_back();
-    one.source = index;
-    one.id = known.id;
-  }
+  PlannedInput& one = planned.inputs.emplace_back();
+  one.source = index;
+  one.number = inputs_.emplace(leaf.address(), inputs_.size()).first->second;
+  one.id = known.id;
   return known;
 }
 

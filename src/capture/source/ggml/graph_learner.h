@@ -49,7 +49,7 @@ class GraphLearner {
   std::map<std::string, KnownOp, std::less<>> by_name_;  // the last op of each name
   std::map<std::string, uint32_t, std::less<>> counts_;  // of nodes of a name
   std::set<const void*> states_;                         // tensors that the graph got and writes into
-  std::set<const void*> seen_inputs_;
+  std::unordered_map<const void*, size_t> inputs_;       // their numbers
 };
 
 }  // namespace tensortap::ggml

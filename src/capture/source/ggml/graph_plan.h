@@ -17,9 +17,10 @@ namespace tensortap::ggml {
 
 class ModelCapture;
 
-// An input of the graph, which is looked at before the first node that reads it is computed.
+// An input of the graph that a node reads. It is looked at before the first of these nodes is computed.
 struct PlannedInput {
-  size_t source = 0;  // of that node
+  size_t source = 0;  // of the node
+  size_t number = 0;  // of the input, among those of the graph
   tensortap_op_id id = TENSORTAP_NO_OP;
   std::atomic<bool> told{false};  // that it cannot be captured
 };
@@ -35,6 +36,7 @@ struct PlannedNode {
 struct GraphPlan {
   ModelCapture* model = nullptr;
   uint64_t structure = 0;
+  size_t input_count = 0;
   std::deque<PlannedNode> nodes;     // in the order of the graph
   std::atomic<bool> refused{false};  // it was reported as not captured
 };

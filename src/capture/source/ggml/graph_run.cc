@@ -5,7 +5,14 @@
 namespace tensortap::ggml {
 
 GraphRun::GraphRun(GraphPlan& plan, const std::vector<GgmlTensor>& nodes, ComputedStep step, void* scheduler, OwnCallback own)
-    : model_(*plan.model), plan_(plan), nodes_(nodes), step_(step), scheduler_(scheduler), own_(own), reached_(nodes.size()) {
+    : model_(*plan.model),
+      plan_(plan),
+      nodes_(nodes),
+      step_(step),
+      scheduler_(scheduler),
+      own_(own),
+      sent_(plan.input_count),
+      reached_(nodes.size()) {
   model_.library.functions().set_eval_callback(scheduler_, &GraphRun::on_node, this);
 }
 
@@ -39,7 +46,7 @@ bool GraphRun::wants(const void* tensor) {
   if (at == nodes_.size()) return false;
   next_ = at + 1;
   PlannedNode& planned = plan_.nodes[at];
-  if (planned.id == TENSORTAP_NO_OP) return false;
+  if (planned.id == TENSORTAP_NO_OP || !nodes_[at].is_computed()) return false;
   send_inputs(planned, nodes_[at]);
   asked_ = at;
   if (tensortap_wants(model_.session, planned.id, step_.step) != 0) return true;
@@ -49,6 +56,8 @@ bool GraphRun::wants(const void* tensor) {
 
 void GraphRun::send_inputs(PlannedNode& planned, GgmlTensor node) {
   for (PlannedInput& input : planned.inputs) {
+    if (sent_[input.number]) continue;
+    sent_[input.number] = true;
     if (tensortap_wants(model_.session, input.id, step_.step) == 0) continue;
     const GgmlTensor source = node.source(input.source);
     if (!source) continue;
@@ -87,7 +96,8 @@ void GraphRun::send(tensortap_op_id id, const tensortap_tensor& tensor) {
 void GraphRun::finish() {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     PlannedNode& planned = plan_.nodes[i];
-    if (reached_[i] || planned.id == TENSORTAP_NO_OP || tensortap_wants_op(model_.session, planned.id) == 0) continue;
+    if (reached_[i] || planned.id == TENSORTAP_NO_OP || !nodes_[i].is_computed() || tensortap_wants_op(model_.session, planned.id) == 0)
+      continue;
     if (!planned.told.exchange(true)) {
       tensortap_not_captured(model_.session, planned.id,
                              "ggml did not report it: the computation ended before, or its backend leaves it out");

@@ -44,6 +44,7 @@ class GraphRun {
   size_t asked_ = 0;        // of the last one that was wanted
   bool own_wants_ = false;  // of the node that was asked about last, so the following
   bool we_want_ = false;
+  std::vector<bool> sent_;     // of inputs
   std::vector<bool> reached_;  // of nodes: asked about and, if wanted, seen
   ValueScratch scratch_;
 };

@@ -13,8 +13,8 @@
 namespace tensortap::ggml {
 namespace {
 
-constexpr size_t kContextBytes = size_t{1} << 20;
-constexpr size_t kObjectBytes = 32;  // struct ggml_object, which is in front of each tensor
+constexpr size_t kContextBytes = size_t{4} << 20;  // ggml ends a program whose context is too small
+constexpr size_t kObjectBytes = 32;                // struct ggml_object, which is in front of each tensor
 constexpr size_t kMostTensorBytes = 2048;
 constexpr size_t kGraphBytes = 64;  // what stands at the beginning of a graph
 constexpr size_t kPoolBytes = 4096;
@@ -84,6 +84,7 @@ class FieldSearch {
     if (problem_.empty()) problem_ = std::move(why);
   }
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] size_t bytes() const { return bytes_; }
 
  private:
   const size_t bytes_;
@@ -205,6 +206,41 @@ void find_buffer(const GgmlFunctions& functions, FieldSearch& search, TensorLayo
   }
 }
 
+// The words of a tensor.
+std::vector<int32_t> words_of(const void* tensor, size_t bytes) {
+  std::vector<int32_t> words(bytes / sizeof(int32_t));
+  std::memcpy(words.data(), tensor, words.size() * sizeof(int32_t));
+  return words;
+}
+
+// The flags, by functions that set one each, and the one that a graph sets on what it computes, in releases that have it.
+void find_flags(const GgmlFunctions& functions, const Samples& on, void* context, FieldSearch& search, TensorLayout& layout) {
+  const size_t bytes = search.bytes();
+  std::optional<size_t> place;
+  for (const auto& [set, tensor] : {std::pair(functions.set_output, on.b), std::pair(functions.set_input, on.half)}) {
+    const std::vector<int32_t> before = words_of(tensor, bytes);
+    set(tensor);
+    const std::vector<int32_t> after = words_of(tensor, bytes);
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (before[i] == after[i]) continue;
+      if (place.value_or(i) != i) return search.fail("the flags may be at two places");
+      place = i;
+    }
+  }
+  if (!place) return search.fail("the flags were not found");
+  layout.flags = static_cast<int>(*place * sizeof(int32_t));
+  std::vector<int32_t> set_bits;
+  for (void* tensor : {on.sum, on.product}) {
+    const int32_t before = words_of(tensor, bytes)[*place];
+    void* graph = functions.new_graph(context);
+    if (graph == nullptr) return search.fail("no graph could be made");
+    functions.build_forward_expand(graph, tensor);
+    set_bits.push_back(words_of(tensor, bytes)[*place] & ~before);
+  }
+  if (set_bits[0] != set_bits[1] || (set_bits[0] & (set_bits[0] - 1)) != 0) search.fail("the flag of computed nodes was not found");
+  layout.computed = set_bits[0];
+}
+
 Status as_status(const FieldSearch& search) {
   return search.problem().empty() ? Status() : Status(StatusCode::kUnsupported, search.problem());
 }
@@ -225,14 +261,12 @@ Result<TensorLayout> probe_tensors(const GgmlFunctions& functions) {
   find_sources(samples, search, layout);
   find_texts(functions, samples, search, layout);
   find_buffer(functions, search, layout);
+  find_flags(functions, samples, context.get(), search, layout);
   TENSORTAP_RETURN_IF_ERROR(as_status(search));
   return layout;
 }
 
 Result<GraphLayout> probe_graphs(const GgmlFunctions& functions) {
-  if (functions.new_graph == nullptr || functions.build_forward_expand == nullptr) {
-    return Status(StatusCode::kUnsupported, "neither ggml_graph_node nor ggml_new_graph is exported");
-  }
   ProbeContext context(functions);
   if (!context.ok()) return Status(StatusCode::kUnsupported, "no context could be made");
   const Samples samples(functions, context);

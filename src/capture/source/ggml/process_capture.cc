@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/files.h"
@@ -27,6 +28,13 @@ constinit std::atomic<ProcessCapture*> process_capture{nullptr};
 constinit std::atomic<bool> request_read{false};
 constinit std::mutex request_mutex;
 constinit std::atomic<const uint64_t*> missed_calls{nullptr};
+
+// Different graphs of a process. A program has a few for each model; one that made others all the time would fill the memory.
+constexpr size_t kMostPlans = 500;
+
+constexpr std::string_view kUnseen =
+    " computations were not captured: they came while the capture was being loaded, or from a callback within another computation";
+constexpr std::string_view kUnplanned = " computations were not captured: the program makes more than 500 different graphs";
 
 // Whether this thread computes a graph that is known about: what ggml calls then is a part of it.
 const void*& computing() {
@@ -109,6 +117,7 @@ ProcessCapture* ProcessCapture::of_process() {
 // The parent keeps the dumps. Their remains in the child are never freed, since computations in progress may hold them.
 void ProcessCapture::begin_anew_after_fork() {
   new (&request_mutex) std::mutex;
+  GgmlLibrary::begin_anew_after_fork();
   process_capture.store(nullptr);
   request_read.store(false);
   computing() = nullptr;
@@ -120,13 +129,10 @@ void ProcessCapture::close_at_exit() {
   const bool all_left = wait_for_zero(capture->inside_);
   const uint64_t* missed = missed_calls.load();
   const uint64_t unseen = capture->nested_.load() + (missed == nullptr ? 0 : __atomic_load_n(missed, __ATOMIC_RELAXED));
+  const uint64_t unplanned = capture->unplanned_.load();
   for (const auto& model : capture->models_) {
-    if (unseen > 0) {
-      tensortap_note(model->session, concat(unseen,
-                                            " computations were not captured: they came while the capture was being loaded, or from within "
-                                            "a callback of another computation")
-                                         .c_str());
-    }
+    if (unseen > 0) tensortap_note(model->session, concat(unseen, kUnseen).c_str());
+    if (unplanned > 0) tensortap_note(model->session, concat(unplanned, kUnplanned).c_str());
     static_cast<void>(all_left ? tensortap_session_close(model->session) : tensortap_session_flush(model->session));
   }
 }
@@ -186,7 +192,12 @@ GraphPlan* ProcessCapture::plan_of(GgmlLibrary& library, const void* computer, c
   const uint64_t structure = structure_of(nodes);
   const uint64_t key = key_of(library, nodes, structure);
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<GraphPlan>& plan = plans_[{&library, key == structure ? computer : nullptr, key}];
+  const PlanKey known{&library, key == structure ? computer : nullptr, key};
+  if (plans_.size() >= kMostPlans && !plans_.contains(known)) {
+    unplanned_.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  std::unique_ptr<GraphPlan>& plan = plans_[known];
   if (plan == nullptr) {
     ModelCapture* model = model_of(library, computer, nodes);
     if (model == nullptr) return nullptr;
@@ -226,7 +237,7 @@ int ProcessCapture::compute_captured(GgmlLibrary& library, const tensortap_ggml_
   if (!step.wanted()) return call.real(call.computer, call.graph);
   const Result<OwnCallback> own = library.callback_of(call.computer);
   if (!own.ok()) {
-    refuse(*plan, own.status().message());
+    refuse(*plan, nodes, own.status().message());
     return call.real(call.computer, call.graph);
   }
   std::optional<GraphRun> run;
@@ -236,9 +247,11 @@ int ProcessCapture::compute_captured(GgmlLibrary& library, const tensortap_ggml_
   return result;
 }
 
-void ProcessCapture::refuse(GraphPlan& plan, const std::string& reason) {
+void ProcessCapture::refuse(GraphPlan& plan, const std::vector<GgmlTensor>& nodes, const std::string& reason) {
   if (plan.refused.exchange(true)) return;
-  for (const PlannedNode& node : plan.nodes) {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const PlannedNode& node = plan.nodes[i];
+    if (!nodes[i].is_computed()) continue;
     if (node.id != TENSORTAP_NO_OP) tensortap_not_captured(plan.model->session, node.id, reason.c_str());
     for (const PlannedInput& input : node.inputs) tensortap_not_captured(plan.model->session, input.id, reason.c_str());
   }
@@ -248,7 +261,7 @@ void ProcessCapture::account_for(GgmlLibrary& library, const tensortap_ggml_call
   std::vector<GgmlTensor> nodes;
   library.list_nodes(call.graph, nodes);
   if (GraphPlan* plan = plan_of(library, call.computer, nodes))
-    refuse(*plan, "graph that the program gave to a backend without a scheduler");
+    refuse(*plan, nodes, "graph that the program gave to a backend without a scheduler");
 }
 
 }  // namespace tensortap::ggml

@@ -41,7 +41,7 @@ class ProcessCapture {
   int compute_captured(GgmlLibrary& library, const tensortap_ggml_call& call);
   void account_for(GgmlLibrary& library, const tensortap_ggml_call& call);
   // Reports the ops of a graph as not captured, once.
-  static void refuse(GraphPlan& plan, const std::string& reason);
+  static void refuse(GraphPlan& plan, const std::vector<GgmlTensor>& nodes, const std::string& reason);
   // Null when no dump can be opened, which one message reports.
   GraphPlan* plan_of(GgmlLibrary& library, const void* computer, const std::vector<GgmlTensor>& nodes);
   ModelCapture* model_of(GgmlLibrary& library, const void* computer, const std::vector<GgmlTensor>& nodes);
@@ -56,7 +56,8 @@ class ProcessCapture {
   std::map<PlanKey, std::unique_ptr<GraphPlan>> plans_;
   std::map<const void*, ModelCapture*> last_models_;  // by scheduler or backend
   bool failed_ = false;
-  std::atomic<uint64_t> nested_{0};  // computations within a callback of another
+  std::atomic<uint64_t> unplanned_{0};  // computations of further graphs than are followed
+  std::atomic<uint64_t> nested_{0};     // computations within a callback of another
   std::atomic<bool> open_{true};
   std::atomic<int> inside_{0};
 };

@@ -27,6 +27,8 @@ struct TensorLayout {
   int name = -1;  // char[64]
   int buffer = -1;
   size_t source_count = 0;
+  int flags = -1;        // int32
+  int32_t computed = 0;  // the bit of the flags without which a node of a graph is left out; 0 = every node is computed
 };
 
 // Reads memory of the runtime; the pointer must be one of its tensors, or null.
@@ -47,6 +49,8 @@ class GgmlTensor {
   [[nodiscard]] void* buffer() const { return read<void*>(layout_->buffer); }
   [[nodiscard]] const char* name() const { return at_ + layout_->name; }  // ends with NUL
   [[nodiscard]] GgmlTensor view_of() const { return {*layout_, read<const void*>(layout_->view_of)}; }
+  // Whether the backends compute it as a node of its graph: a program may have chosen another branch.
+  [[nodiscard]] bool is_computed() const { return layout_->computed == 0 || (read<int32_t>(layout_->flags) & layout_->computed) != 0; }
   [[nodiscard]] size_t source_count() const { return layout_->source_count; }
   [[nodiscard]] GgmlTensor source(size_t index) const {
     return {*layout_, read<const void*>(layout_->sources + static_cast<int>(index * sizeof(void*)))};

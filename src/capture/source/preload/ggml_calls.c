@@ -61,16 +61,43 @@ static compute_function* real_function(const char* name, const void* ours, const
   return real;
 }
 
-/* Null while nothing captures; other threads' calls of that time are counted. */
-static capture_function* capture(void) {
+/* The threads whose computations pass by while another one loads the library, and how many there are. The calls that a computation makes
+ * are parts of it, also once the library is loaded. */
+enum { MOST_PASSING = 16 };
+static const void* passing_threads[MOST_PASSING];
+static int passing;
+static uint64_t missed;
+
+/* The place of this thread among them, MOST_PASSING = none. */
+static size_t passing_place(const void* thread) {
+  size_t place = 0;
+  while (place < MOST_PASSING && __atomic_load_n(&passing_threads[place], __ATOMIC_RELAXED) != thread) ++place;
+  return place;
+}
+
+static int pass_by(compute_function* real, void* computer, void* graph) {
+  const void* thread = __builtin_thread_pointer();
+  size_t place = 0;
+  for (const void* nobody = NULL; place < MOST_PASSING; ++place, nobody = NULL) {
+    if (__atomic_compare_exchange_n(&passing_threads[place], &nobody, thread, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
+  }
+  __atomic_fetch_add(&passing, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&missed, 1, __ATOMIC_RELAXED);
+  const int result = real(computer, graph);
+  __atomic_fetch_sub(&passing, 1, __ATOMIC_RELAXED);
+  if (place < MOST_PASSING) __atomic_store_n(&passing_threads[place], NULL, __ATOMIC_RELAXED);
+  return result;
+}
+
+/* Null while nothing captures. `*is_missed` becomes 1 when another thread is loading what captures. */
+static capture_function* capture(int* is_missed) {
   static capture_function* function;
   static int loading;
   static int ended; /* nothing is captured in this process */
-  static uint64_t missed;
   capture_function* known = __atomic_load_n(&function, __ATOMIC_ACQUIRE);
   if (known != NULL || __atomic_load_n(&ended, __ATOMIC_ACQUIRE) != 0) return known;
   if (__atomic_exchange_n(&loading, 1, __ATOMIC_ACQ_REL) != 0) {
-    __atomic_fetch_add(&missed, 1, __ATOMIC_RELAXED);
+    *is_missed = 1;
     return NULL;
   }
   void (*start)(const uint64_t*) = NULL;
@@ -86,8 +113,11 @@ static capture_function* capture(void) {
 }
 
 static int compute(uint32_t kind, void* computer, void* graph, compute_function* real, const void* caller) {
-  capture_function* captured = capture();
-  if (captured == NULL) return real(computer, graph);
+  int is_missed = 0;
+  const int some_pass = __atomic_load_n(&passing, __ATOMIC_RELAXED) != 0;
+  if (some_pass && passing_place(__builtin_thread_pointer()) < MOST_PASSING) return real(computer, graph);
+  capture_function* captured = capture(&is_missed);
+  if (captured == NULL) return is_missed ? pass_by(real, computer, graph) : real(computer, graph);
   const tensortap_ggml_call call = {sizeof call, kind, computer, graph, real, caller};
   return captured(&call);
 }
