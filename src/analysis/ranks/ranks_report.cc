@@ -143,6 +143,7 @@ class JobQuestions {
       : job_(job), request_(request), progress_(progress), cells_(job), replicas_(cells_, request.groups) {}
 
   Result<Json> answers() {
+    if (is_selection(request_.query)) TENSORTAP_RETURN_IF_ERROR(cells_.choose(request_.query));
     const auto blocks = blocks_of_steps(job_.records_of_steps());
     const size_t all = (1 + blocks.size()) * job_.dumps();
     size_t done = 0;
@@ -165,6 +166,7 @@ class JobQuestions {
       });
     }
     if (has_ended_) return not_found("the report was ended");
+    if (is_selection(request_.query) && cells_.taken() == 0) return nothing_chosen();
     paths_.finish();
     replicas_.finish();
     return report();
@@ -185,6 +187,19 @@ class JobQuestions {
       pair_.add(cells);
     }
     replicas_.add(cells);
+  }
+  // The query may choose only records that ranks are not compared by.
+  Status nothing_chosen() {
+    std::vector<std::string> sentences;
+    bool any = false;
+    job_.visit([&](const OpenRankDump& open, size_t) {
+      const DumpIndex* const dumps[] = {&open.dump};
+      std::vector<std::string> own = unmatched_names(dumps, request_.query);
+      any = any || own.empty();
+      if (sentences.empty()) sentences = std::move(own);
+    });
+    if (any || sentences.empty()) return not_found("no value that ranks are compared by is among the records that are chosen");
+    return not_found(join(sentences, "; "));
   }
   bool goes_on(size_t done, size_t all) {
     has_ended_ = has_ended_ || !progress_(done, all);
