@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "query/row_query.h"
 #include "trace/dump_index.h"
 
 namespace tensortap::python {
@@ -26,6 +27,9 @@ T value_or_throw(Result<T> result) {
 
 // Text of a dump, which may hold any bytes. Invalid UTF-8 becomes U+FFFD, as in our JSON.
 nanobind::object to_str(std::string_view text);
+
+// The members of RowQuery by their names; those that are missing are not asked for.
+RowQuery query_of(const nanobind::dict& words);
 
 // The records of a dump as a table: a capsule with a stream of Arrow's C data interface (the method __arrow_c_stream__), which keeps the
 // dump; and a list of (name, numbers, objects): an array, and for texts and lists the objects that its numbers index, otherwise None.

@@ -41,6 +41,7 @@
 namespace nb = nanobind;
 
 namespace tensortap::python {
+
 namespace {
 
 using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>>;
@@ -57,6 +58,22 @@ std::string from_str(const nb::str& text) {
   PyErr_Clear();
   throw StatusError{invalid_argument("the text has characters that UTF-8 does not have")};
 }
+
+}  // namespace
+
+RowQuery query_of(const nb::dict& words) {
+  RowQuery query;
+  const std::pair<const char*, std::string*> members[] = {{"op", &query.op},     {"type", &query.type}, {"module", &query.module},
+                                                          {"step", &query.step}, {"slot", &query.slot}, {"where", &query.where},
+                                                          {"sort", &query.sort}};
+  for (const auto& [name, text] : members) {
+    if (words.contains(name)) *text = from_str(nb::cast<nb::str>(words[name]));
+  }
+  if (words.contains("last")) query.last = nb::cast<uint64_t>(words["last"]);
+  return query;
+}
+
+namespace {
 
 // What an array borrows from; it goes when the last array does.
 struct Lifetime {
@@ -183,19 +200,6 @@ size_t find_row(const PythonDump& dump, const nb::str& record) {
     if (row_name(dump, row).equal(record)) return row;
   }
   return value_or_throw(std::move(found));
-}
-
-// The members of RowQuery by their names; those that are missing are not asked for.
-RowQuery query_of(const nb::dict& words) {
-  RowQuery query;
-  const std::pair<const char*, std::string*> members[] = {{"op", &query.op},     {"type", &query.type}, {"module", &query.module},
-                                                          {"step", &query.step}, {"slot", &query.slot}, {"where", &query.where},
-                                                          {"sort", &query.sort}};
-  for (const auto& [name, text] : members) {
-    if (words.contains(name)) *text = from_str(nb::cast<nb::str>(words[name]));
-  }
-  if (words.contains("last")) query.last = nb::cast<uint64_t>(words["last"]);
-  return query;
 }
 
 // The numbers of the rows that a query chooses. A limit of 0 is none. Error: names that no record has.

@@ -20,17 +20,19 @@ namespace tensortap::python {
 namespace {
 
 // Paths may be any bytes; `reference` b"" = none. What `tensortap report --json` prints.
-std::string report(const nb::bytes& dump, const nb::bytes& reference, const nb::bytes& out, const std::vector<nb::bytes>& source_roots) {
+std::string report(const nb::bytes& dump, const nb::bytes& reference, const nb::bytes& out, const std::vector<nb::bytes>& source_roots,
+                   const nb::dict& words) {
   const std::string a(dump.c_str(), dump.size());
   const std::string b(reference.c_str(), reference.size());
   const std::string path(out.c_str(), out.size());
   std::vector<std::string> roots;
   for (const nb::bytes& root : source_roots) roots.emplace_back(root.c_str(), root.size());
+  const RowQuery query = query_of(words);
   const nb::gil_scoped_release release;
   if (const Status status = check_report_path(path); !status.ok()) throw StatusError{status};
   const auto sources = value_or_throw(SourceFiles::with(roots));
   const auto answers = value_or_throw(b.empty() ? open_telling_part(a, sources) : WebAnswers::open(a, b, sources));
-  return to_json_text(value_or_throw(write_report(*answers, path, nullptr)));
+  return to_json_text(value_or_throw(write_report(*answers, path, nullptr, query)));
 }
 
 }  // namespace

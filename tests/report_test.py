@@ -152,6 +152,11 @@ def test_python_writes_the_same_report(folder: Path, cases: list[Case]) -> None:
     opened = tensortap_module.open(folder / "values")
     tensortap_module.report(opened, out=out)
     assert Page(out).answers["/api/records"] == Page(folder / "values.html").answers["/api/records"]
+    op = listed(folder / "values")[-1]["op"]
+    done = tensortap_module.report(opened, out=out, ops=f"^{op}$", last=1)  # B22
+    items = Page(out).answers["/api/records"]["items"]
+    assert items and {item["op"] for item in items} == {op}
+    assert f"chosen records: {len(items)} of {len(opened)}." in done["left_out"][0]
     for wrong in (folder / "missing", folder / "statistics"):
         with pytest.raises(tensortap_module.Error):
             tensortap_module.report(opened, wrong, out=folder / "wrong.html")

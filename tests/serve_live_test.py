@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -113,3 +114,34 @@ def watch_and_tell(dump: Path, program: subprocess.Popen[bytes], environment: di
         assert server.json("/api/live/state")["state"]["state"] == "ended"
         assert info["steps"][-1] < paused["from_step"], "a pause holds from the step on that was named"
         assert server.error("/api/live")[0] == 404
+
+
+def test_a_large_dump_that_grows_quickly_is_shown_at_once(tmp_path: Path) -> None:
+    """Looking through all records takes long, and ends after the next ones have come. The first answers of the page do not wait for it."""
+    (tmp_path / "runtime").mkdir(mode=0o700)
+    environment = {"XDG_RUNTIME_DIR": str(tmp_path / "runtime")}
+    small_model(tmp_path / "m.onnx")
+    words = [str(COMMAND), "run", "m.onnx", "--runs", "1000000000", "--out", "dump"]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(words, cwd=tmp_path, env={**os.environ, **environment}, stdout=quiet, stderr=quiet) as program:
+        try:
+            wait_for_capture(tmp_path / "dump", environment)
+            until = time.monotonic() + 120
+            while (tmp_path / "dump/records.npy").stat().st_size < 200_000_000 and time.monotonic() < until:
+                time.sleep(0.1)
+            with serving(tmp_path / "dump", "--no-open", environment=environment) as server:
+                whole = threading.Thread(target=lambda: server.json("/api/dump"))
+                whole.start()
+                taken = []
+                for _ in range(8):
+                    begun = time.monotonic()
+                    assert server.json("/api/dump?wait=no")["dumps"][0]["live"] is True
+                    records = server.json("/api/live/state")["records"]
+                    assert server.json(f"/api/records?from={records - 200}&limit=200")["items"]
+                    taken.append(time.monotonic() - begun)
+                    time.sleep(0.3)
+                program.kill()
+                whole.join()
+            assert sorted(taken)[len(taken) // 2] < 2, taken
+        finally:
+            program.kill()

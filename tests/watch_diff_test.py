@@ -149,8 +149,15 @@ def test_a_watcher_of_ascendcl_finds_who_wrote_into_a_tensor_of_a_real_program(t
     stomped = np.frombuffer(parse_file(files["Net_stage_arena_stomp_To_Net_stage_exp"]).outputs[0], np.float32).reshape(3, 4)
     np.testing.assert_allclose(stomped, after, rtol=1e-6)
     verdict = tensortap("watch-diff", "dump", "--json", cwd=tmp_path)
-    assert verdict.code == 0, "who reads a tensor is not known of a PyTorch program"
+    assert verdict.code == 3, "who reads a tensor is not known of a PyTorch program"
+    assert verdict.object["not_known"] == "the dump does not record which ops read 1 changed tensor"
     (found,) = verdict.object["reused_or_overwritten"]
+    chosen = tensortap("watch-diff", "dump", "--ops", "/exp$", "--json", cwd=tmp_path)
+    assert chosen.code == 3 and chosen.object["reused_or_overwritten"] == [found], chosen.out
+    other = tensortap("watch-diff", "dump", "--ops", "/sin$", "--json", cwd=tmp_path)
+    assert other.code == 0 and 0 < other.object["looks"] < verdict.object["looks"], other.out
+    wrong = tensortap("watch-diff", "dump", "--ops", "/exq", cwd=tmp_path)
+    assert wrong.code == 2 and "no op is, or matches" in wrong.err, wrong.err
     assert (found["record"], found["writer"], found["last_equal"]) == ("Net.stage/exp:out0", "Net.stage/arena.stomp", "Net.stage/cos")
     assert (found["bytes"], found["elements"], found["index"], float(found["after"])) == ([8, 20], 3, [0, 2], -1)
     assert tensortap("convert", "dump", "npy", "--to", "npy", cwd=tmp_path).code == 0

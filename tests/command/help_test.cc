@@ -52,11 +52,19 @@ TEST(Help, HasExamplesAndTheCommonOptions) {
 TEST(Help, KeepsToTheWidthOfTheTerminalAndToWords) {
   for (const std::string& command : kCommands) {
     const std::string text = tensortap({command, "--help"}, {"", {{"COLUMNS", "80"}}}).out;
+    EXPECT_EQ(tensortap({"help", command}, {"", {{"COLUMNS", "80"}}}).out, text);
     const std::string told = text.substr(0, text.find("Examples:"));
-    const auto lines = lines_of(told);
-    for (size_t i = 1; i < lines.size(); ++i) EXPECT_LE(width_of(lines[i]), 80U) << command << ": " << lines[i];
+    for (const std::string& line : lines_of(text)) EXPECT_LE(width_of(line), 80U) << command << ": " << line;
     EXPECT_FALSE(matches(told, "Excludes|REQUIRED|Needs:|INT in|INT:|FLOAT in|POSITIVE|\n\n\n")) << told;
     EXPECT_THAT(told, HasSubstr("\nUsage: tensortap " + command + " [OPTIONS]"));
+  }
+}
+
+TEST(Help, OfTheProgramAndOfTheOptionsOfLlmDumpFits80Columns) {
+  for (const char* words : {"--help", "help", "llm dump --help", "llm --help"}) {
+    for (const std::string& line : lines_of(tensortap(words, {"", {{"COLUMNS", "80"}}}).out)) {
+      EXPECT_LE(width_of(line), 80U) << words << ": " << line;
+    }
   }
 }
 

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tensortap._replay.report import Summary, end_output, lines_of, print_json, print_minimal, print_text, printable, say
 
 if TYPE_CHECKING:
+    from tensortap._dump import Dump
     from tensortap._replay.calls import Call
 
 FINE, FOUND, USAGE, FAILED = 0, 1, 2, 3
+_CHOICES = ("ops", "types", "modules", "steps", "last")
 _SELECTION = re.compile(r"(?P<op>.+?)(?:@(?P<step>\d+))?(?:#(?P<call>\d+))?")
 
 
@@ -40,6 +42,8 @@ def _parser() -> _Parser:
     )
     parser.add_argument("dump", help="folder of the dump")
     parser.add_argument("op", nargs="?", default="", help="the op: OP, OP@STEP, OP#CALL or OP@STEP#CALL (all ops)")
+    for name in _CHOICES:
+        parser.add_argument(f"--{name}", default="", help="only calls of which an output is chosen, as in tensortap ls")
     parser.add_argument("--all", action="store_true", help="show every output, not only those that differ")
     parser.add_argument("--json", action="store_true", help="one JSON object for each output, and a summary last")
     parser.add_argument("--threads", type=int, help="threads of torch for one operator (those of the recorded run)")
@@ -69,6 +73,24 @@ def _selected(calls: Iterable[Call], wanted: str, known: set[str]) -> Iterator[C
     for one in calls:
         if one.op.name == name and (step is None or one.step == int(step)) and (call is None or one.call == int(call)):
             yield one
+
+
+def _chosen(calls: Iterable[Call], dump: Dump, arguments: argparse.Namespace) -> Iterator[Call]:
+    """Give the calls of which an output is among the records that the options choose."""
+    asked = {name: getattr(arguments, name) for name in _CHOICES if getattr(arguments, name)}
+    if not asked:
+        yield from calls
+        return
+    if "last" in asked:
+        asked["last"] = int(asked["last"])
+    rows = {int(row) for row in dump.select(**asked)}
+    found = False
+    for call in calls:
+        if any(row in rows for elements in call.outputs.values() for row in elements.values()):
+            found = True
+            yield call
+    if not found:
+        raise _EndedError("no output of an op is among the records that are chosen", USAGE)
 
 
 def _note(text: str) -> None:
@@ -129,7 +151,7 @@ def _replay(arguments: argparse.Namespace) -> int:
         _note(f"from step {told.missing_from} on the dump lacks arguments that changed: later steps are left out")
     threads = _recorded_threads(dump.manifest, arguments.threads)
     torch.set_num_threads(threads)
-    calls = _selected(calls_of(dump, told), arguments.op, {op.name for op in dump.ops})
+    calls = _chosen(_selected(calls_of(dump, told), arguments.op, {op.name for op in dump.ops}), dump, arguments)
     if told.missing_from is not None:
         calls = (call for call in calls if call.step < told.missing_from)
     tensors = Tensors(dump)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "convert/layout_losses.h"
+#include "query/row_query.h"
 #include "tensor/data_order.h"
 #include "trace/completeness.h"
 
@@ -26,7 +27,7 @@ struct ConvertRequest {
   uint32_t threads = 2;
   uint64_t part_bytes = 5'000'000'000;  // of a safetensors file, about
   std::string key;                      // of model-explorer: the statistic, "" = absmax
-  std::string step;                     // of model-explorer and perfetto: only these steps, "0,3-5"; "" = all
+  RowQuery query;                       // of a dump: only these records
   std::string graph;                    // of model-explorer: the graph's id there; "" = whichever is open
 };
 

@@ -24,6 +24,7 @@
 #include "convert/target_folder.h"
 #include "convert/tensor_files.h"
 #include "format/dump_data/dump_data_file.h"
+#include "query/chosen_dump.h"
 #include "read/open_dump.h"
 #include "registry/registry.h"
 #include "tree/mapping.h"
@@ -133,9 +134,6 @@ Status check_form_options(const ConvertRequest& request) {
   for (const auto& [option, value] : {std::pair("--key", &request.key), std::pair("--graph", &request.graph)}) {
     if (!value->empty() && !model_explorer) return invalid_argument(concat(option, ": only --to ", kModelExplorer, " has it"));
   }
-  if (!request.step.empty() && !model_explorer && request.to != kPerfetto) {
-    return invalid_argument(concat("--step: only --to ", kModelExplorer, " and --to ", kPerfetto, " have it"));
-  }
   return {};
 }
 
@@ -222,14 +220,26 @@ void tell_source(const DumpIndex& dump, ConvertReport& report) {
   report.source = dump.completeness();
 }
 
+// The dump, or the records of it that are asked for.
+Result<std::unique_ptr<DumpIndex>> open_source(const ConvertRequest& request, ConvertReport& report) {
+  TENSORTAP_ASSIGN_OR_RETURN(auto dump, open_dump(request.sources[0]));
+  tell_source(*dump, report);
+  const size_t all = dump->rows().size();
+  auto chosen = choose_records(std::move(dump), request.query);
+  // The words of a query are the options of the command.
+  if (chosen.status().code() == StatusCode::kInvalidArgument) return invalid_argument(concat("--", chosen.status().message()));
+  if (chosen.ok() && is_selection(request.query))
+    report.notes.push_back(concat((*chosen)->rows().size(), " of ", all, " records are chosen"));
+  return chosen;
+}
+
 Status to_layout(const ConvertRequest& request, const Layout& layout, const ConvertProgress& progress, ConvertReport& report) {
   if (request.sources.size() != 1 || !is_directory(request.sources[0])) {
     return invalid_argument(concat("a dump, not files, becomes a dump of the layout ", layout.name));
   }
-  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_dump(request.sources[0]));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_source(request, report));
   TENSORTAP_RETURN_IF_ERROR(layout.shares_folder ? check_tree(layout, request.target) : check_unused(request.target));
   TENSORTAP_RETURN_IF_ERROR(make_directories(request.target));
-  tell_source(*dump, report);
   report.losses = losses_of(*dump, layout);
   for (std::string& note : loss_notes(report.losses, layout)) report.notes.push_back(std::move(note));
   return copy_dump(*dump, request.sources[0], layout, request.target, progress, report);
@@ -244,12 +254,11 @@ bool is_file_of(const std::string& target, std::string_view extension) { return 
 // The forms that are one file.
 Status to_one_file(const ConvertRequest& request, const ConvertProgress& progress, ConvertReport& report) {
   if (request.sources.size() != 1) return invalid_argument(concat("one dump is converted to ", request.to, ", not several files"));
-  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_dump(request.sources[0]));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_source(request, report));
   const bool trace = request.to == kPerfetto;
   const bool one_file = is_file_of(request.target, trace ? ".pftrace" : ".json");
   const std::string file = one_file ? file_name(request.target) : "";
   TargetFolder target(one_file ? parent_path(request.target) : request.target);
-  tell_source(*dump, report);
   TENSORTAP_RETURN_IF_ERROR(trace ? export_perfetto(*dump, request, file, progress, target, report)
                                   : export_node_data(*dump, request, file, target, report));
   return finish(target, report);
@@ -259,13 +268,12 @@ Status to_step_files(const ConvertRequest& request, const ConvertProgress& progr
   if (request.sources.size() != 1 || !is_directory(request.sources[0])) {
     return invalid_argument(concat(request.sources[0], ": a dump, not a file, is converted to ", request.to));
   }
-  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_dump(request.sources[0]));
+  TENSORTAP_ASSIGN_OR_RETURN(const auto dump, open_source(request, report));
   TENSORTAP_RETURN_IF_ERROR(check_values(*dump, request.sources[0]));
   const bool one_file = request.to == kPolygraphy && is_file_of(request.target, ".json");
   if (!one_file) TENSORTAP_RETURN_IF_ERROR(check_unused(request.target));
   TargetFolder target(one_file ? parent_path(request.target) : request.target);
   TENSORTAP_RETURN_IF_ERROR(target.make());
-  tell_source(*dump, report);
   if (request.to == kSafetensors) {
     export_safetensors(*dump, request.part_bytes, progress, target, report);
   } else if (request.to == kPolygraphy) {
@@ -294,6 +302,11 @@ Status to_files(const ConvertRequest& request, const ConvertProgress& progress, 
   const bool any_dump_data =
       std::ranges::any_of(files, [](const SourceFile& file) { return !is_other_file(file) && begins_as_dump_data(file.path); });
   const bool tensors_of_dump_data = is_tensor_form(request.to) && (any_dump_data || request.to != "npy");
+  const bool may_be_dump = folder && !any_dump_data && request.to == "npy";
+  if (is_selection(request.query) && !may_be_dump) {
+    return invalid_argument(
+        "--ops, --types, --modules, --steps and --last choose records of a dump, and files are converted one by one here");
+  }
   if (tensors_of_dump_data) {
     if (folder) std::erase_if(files, is_other_file);
     if (files.empty()) return nothing_to_convert();
@@ -301,15 +314,16 @@ Status to_files(const ConvertRequest& request, const ConvertProgress& progress, 
     convert_dump_data(files, request, progress, target, report);
     return {};
   }
-  if (folder && !any_dump_data && request.to == "npy") {
-    if (const auto dump = open_dump(request.sources[0]); dump.ok()) {
+  if (may_be_dump) {
+    const auto dump = open_source(request, report);
+    if (dump.ok()) {
       TENSORTAP_RETURN_IF_ERROR(check_values(**dump, request.sources[0]));
       TENSORTAP_RETURN_IF_ERROR(check_unused(request.target));
       TENSORTAP_RETURN_IF_ERROR(target.make());
-      report.source = (*dump)->completeness();
       export_records(**dump, progress, target, report);
       return {};
     }
+    if (is_selection(request.query)) return dump.status();
   }
   std::vector<std::string> paths;
   for (const SourceFile& file : files) {

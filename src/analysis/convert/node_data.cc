@@ -128,9 +128,8 @@ Status export_node_data(const DumpIndex& dump, const ConvertRequest& request, co
   const std::string key = request.key.empty() ? std::string(kUsualKey) : request.key;
   const RowColumn* column = find_column(key);
   TENSORTAP_RETURN_IF_ERROR(check_key(column, key));
-  const auto rows = select_rows(dump, {.step = request.step, .slot = "out"});
-  // The words of a query are the options of the command.
-  if (!rows.ok()) return Status(rows.status().code(), concat("--", rows.status().message()));
+  const auto rows = select_rows(dump, {.slot = "out"});
+  if (!rows.ok()) return rows.status();
   NodeValues values(key);
   for (const uint32_t index : *rows) {
     const RecordRow& row = dump.rows()[index];
@@ -139,8 +138,7 @@ Status export_node_data(const DumpIndex& dump, const ConvertRequest& request, co
     ++report.sources;
   }
   if (report.sources == 0) {
-    return invalid_argument(concat(request.sources[0], ": no output has ", key,
-                                   request.step.empty() ? "" : concat(" at step ", request.step), "; choose another --key or --step"));
+    return invalid_argument(concat(request.sources[0], ": no output has ", key, "; choose another --key, or other records"));
   }
   Json data = {{"results", values.results()}, {"thresholds", Json::array()}, {"gradient", values.gradient()}};
   if (!request.graph.empty()) {

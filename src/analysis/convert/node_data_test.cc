@@ -48,14 +48,13 @@ struct Written {
   Json data;
 };
 
-Written node_data(const DumpIndex& dump, const std::string& key = "", const std::string& step = "", const std::string& graph = "") {
+Written node_data(const DumpIndex& dump, const std::string& key = "", const std::string& graph = "") {
   const TemporaryFolder folder;
   const std::string made = join_path(folder.path(), "made");
   TargetFolder target(join_path(made, "here"));
   ConvertRequest request;
   request.sources = {"dump"};
   request.key = key;
-  request.step = step;
   request.graph = graph;
   ConvertReport report;
   Written written{export_node_data(dump, request, "heat.json", target, report), {}};
@@ -92,7 +91,6 @@ TEST(NodeData, OfSeveralRecordsTheLargestCountsAndOfMinTheSmallest) {
   dump.out(op, 2, 2, -2);
   EXPECT_EQ(node_data(dump).data["results"]["a"]["value"], 5.0);
   EXPECT_EQ(node_data(dump, "min").data["results"]["a"]["value"], -5.0);
-  EXPECT_EQ(node_data(dump, "absmax", "0,2").data["results"]["a"]["value"], 2.0);
 }
 
 TEST(NodeData, WhatIsNotFiniteIsRedAndAWord) {
@@ -167,7 +165,7 @@ TEST(NodeData, HostileNamesStayNames) {
   NodeDataDump dump;
   const std::string name = "</script><img onerror=\"x\">\n\x1b[2J\xff";
   dump.out(dump.op(name, ""), 0, 1);
-  const Json data = node_data(dump, "", "", "\"graph\"\n").data;
+  const Json data = node_data(dump, "", "\"graph\"\n").data;
   ASSERT_TRUE(data.contains("\"graph\"\n"));
   EXPECT_EQ(data["\"graph\"\n"]["results"].begin().key(), "</script><img onerror=\"x\">\n\x1b[2J\xEF\xBF\xBD");
 }
@@ -177,8 +175,6 @@ TEST(NodeData, WrongWordsAreRefusedWithTheRightOnes) {
   dump.out(dump.op("a", "a"), 0, 1);
   EXPECT_THAT(node_data(dump, "absmx").status.message(), HasSubstr("Did you mean \"absmax\""));
   EXPECT_THAT(node_data(dump, "op").status.message(), HasSubstr("--key: unknown statistic \"op\""));
-  EXPECT_THAT(node_data(dump, "", "x").status.message(), testing::StartsWith("--step"));
-  EXPECT_THAT(node_data(dump, "", "7").status.message(), HasSubstr("at step 7"));
 }
 
 }  // namespace

@@ -214,18 +214,17 @@ class Timeline {
 
 Status export_perfetto(const DumpIndex& dump, const ConvertRequest& request, const std::string& file, const ConvertProgress& progress,
                        TargetFolder& target, ConvertReport& report) {
-  auto rows = select_rows(dump, {.step = request.step});
-  // The words of a query are the options of the command.
-  if (!rows.ok()) return Status(rows.status().code(), concat("--", rows.status().message()));
+  auto rows = select_rows(dump, {});
+  if (!rows.ok()) return rows.status();
   const auto split = std::ranges::stable_partition(*rows, [&](uint32_t index) {
     const RecordRow& row = dump.rows()[index];
     return row.duration_ns >= 0 && row.moment == static_cast<uint8_t>(Moment::kAfter);
   });
   const std::span<uint32_t> timed(rows->begin(), split.begin());
   if (timed.empty()) {
-    return invalid_argument(concat(request.sources[0], ": no record has the duration of its op",
-                                   request.step.empty() ? "" : concat(" at step ", request.step),
-                                   "; dumps of the layout tap have durations, unless the source did not measure them"));
+    return invalid_argument(
+        concat(request.sources[0],
+               ": no record has the duration of its op; dumps of the layout tap have durations, unless the source did not measure them"));
   }
   std::ranges::stable_sort(timed, {}, [&](uint32_t index) { return execution_of(dump.rows()[index]); });
   report.sources = rows->size();

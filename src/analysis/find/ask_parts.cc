@@ -66,6 +66,17 @@ size_t incomplete_among(std::span<const PartAnswer> answers) {
       std::ranges::count_if(answers, [](const PartAnswer& one) { return !one.answer.is_null() && !one.completeness.holds_all(); }));
 }
 
+// What is not known of each of them, behind its name.
+std::string not_known_of(std::span<const PartAnswer> answers) {
+  std::vector<std::string> texts;
+  size_t left = 0;
+  for (const PartAnswer& one : answers) {
+    if (!is_partial(one.answer)) continue;
+    texts.size() < kMostNamedParts ? texts.push_back(concat(part_title(one.part), ": ", text_in(one.answer, "not_known"))) : void(++left);
+  }
+  return concat(join(texts, "; "), left == 0 ? "" : concat("; and ", left, " more"));
+}
+
 // The answer, with the name, role and path of the part.
 Json told_by(const PartAnswer& one) {
   Json json = part_json(one.part);
@@ -98,10 +109,13 @@ std::string parts_sentence(std::span<const PartAnswer> answers, std::string_view
   if (const size_t unread = unread_among(answers); unread > 0) text += concat("; ", unread, " could not be read");
   if (const size_t incomplete = incomplete_among(answers); incomplete > 0)
     text += concat("; ", incomplete, incomplete == 1 ? " is incomplete" : " are incomplete");
+  const auto unknown =
+      std::ranges::count_if(answers, [](const PartAnswer& one) { return count_in(one.answer, "unknown") > 0 && !saw_nothing(one.answer); });
   const auto left_out = std::ranges::count_if(answers, [](const PartAnswer& one) { return count_in(one.answer, "left_out") > 0; });
   const auto fused = std::ranges::count_if(answers, [](const PartAnswer& one) { return ran_fused(one.answer); });
   const auto unseen = std::ranges::count_if(answers, [](const PartAnswer& one) { return saw_nothing(one.answer); });
   if (finding == 0 && unseen > 0) text += concat("; nothing was looked at in ", unseen);
+  if (finding == 0 && unknown > 0) text += concat("; not all is known of ", unknown);
   if (finding == 0 && left_out > 0) text += concat("; a limit left records out of ", left_out);
   if (finding == 0 && fused > 0) text += concat("; fused kernels ran unseen in ", fused);
   return text;
@@ -115,6 +129,7 @@ Json parts_answer_json(std::span<const PartAnswer> answers) {
                        {"incomplete", incomplete_among(answers)},
                        {"text", parts_text(parts_of(answers))}};
   json["dump"] = completeness_json(sum_of(states_of(answers)));
+  if (json.contains("not_known")) json["not_known"] = text_or_null(not_known_of(answers));
   json["parts"] = Json::array();
   for (const PartAnswer& one : answers) {
     Json own = told_by(one);

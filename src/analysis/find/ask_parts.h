@@ -44,13 +44,14 @@ std::vector<PartAnswer> ask_parts(std::span<const DumpPart> parts, const PartQue
 // asked. Null when none could.
 const PartAnswer* first_to_tell(std::span<const PartAnswer> answers);
 
-// "`found` in process_4711 (SpawnProcess-1): 1 of 2 processes", or "`none` in 2 processes", with how many of them could not be read or are
-// incomplete.
+// "`found` in process_4711 (SpawnProcess-1): 1 of 2 processes", or "`none` in 2 processes", with how many of them could not be read, are
+// incomplete or, where none finds something, clear less than all.
 std::string parts_sentence(std::span<const PartAnswer> answers, std::string_view found, std::string_view none);
 
-// One answer of all parts: the members of the first that finds something, or of the first that could be asked, with "part", "role" and
-// "path"; "looked_at": {"parts", "unread", "incomplete", "text"}; "dump": completeness_json() of all; and "parts", one object for each with
-// its members, "part", "role", "path", "finds", "problem" or null, and its own "dump".
+// One answer of all parts, whose "not_known" names each part that is no all-clear: the members of the first that finds something, or of the
+// first that could be asked, with "part", "role" and "path"; "looked_at": {"parts", "unread", "incomplete", "text"}; "dump":
+// completeness_json() of all; and "parts", one object for each with its members, "part", "role", "path", "finds", "problem" or null, and
+// its own "dump".
 Json parts_answer_json(std::span<const PartAnswer> answers);
 
 // What `tensortap find --json` prints: the answer of one part with "dump", and with its name where the dump has others; or that of all

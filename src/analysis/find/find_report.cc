@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/coverage_reasons.h"
 #include "base/json.h"
 #include "base/json_members.h"
@@ -17,6 +18,7 @@
 #include "find/trends_json.h"
 #include "find/unwritten_reads.h"
 #include "query/failed_op.h"
+#include "trace/completeness.h"
 
 namespace tensortap {
 namespace {
@@ -84,6 +86,21 @@ Json ran_unseen_json(const Json& manifest) {
 
 }  // namespace
 
+void add_unseen(const DumpIndex& dump, Json& answer) {
+  const auto parsed = parse_json(dump.manifest(), "the manifest");
+  const Json manifest = parsed.ok() ? *parsed : Json::object();
+  const size_t unknown = count_unknown(dump);
+  const size_t not_looked_at = count_not_looked_at(dump);
+  answer["unknown"] = unknown;
+  answer["not_captured"] = ran_unseen_json(manifest);
+  answer["not_looked_at"] = not_looked_at;
+  answer["left_out"] = count_left_out(dump);
+  answer["records"] = dump.rows().size();
+  answer["known"] = dump.rows().size() - unknown - not_looked_at;
+  add_looks_without_records(manifest, answer);
+  answer["not_known"] = text_or_null(not_known_text(answer));
+}
+
 Json find_report(const DumpIndex& dump, size_t limit) {
   Json report;
   // Weights that hold Inf on purpose, as masks do, are listed among the origins.
@@ -100,15 +117,7 @@ Json find_report(const DumpIndex& dump, size_t limit) {
   report["failed_op"] = failed_op(dump);
   report["unwritten"] = Json::array();
   for (const size_t row : find_unwritten_reads(dump, limit)) report["unwritten"].push_back(unwritten_json(dump, row));
-  report["unknown"] = count_unknown(dump);
-  const auto parsed = parse_json(dump.manifest(), "the manifest");
-  const Json manifest = parsed.ok() ? *parsed : Json::object();
-  report["not_captured"] = ran_unseen_json(manifest);
-  report["not_looked_at"] = count_not_looked_at(dump);
-  report["left_out"] = count_left_out(dump);
-  report["records"] = dump.rows().size();
-  report["known"] = dump.rows().size() - report["unknown"].get<uint64_t>() - report["not_looked_at"].get<uint64_t>();
-  add_looks_without_records(manifest, report);
+  add_unseen(dump, report);
   report["headroom"] = headroom_lists(dump, limit);
   report["dead_outputs"] = dead_list(dump, limit);
   report["gradients"] = gradients_json(dump, find_gradients(dump));
@@ -119,7 +128,24 @@ bool has_finding(const Json& report) {
   return !report.at("first_nonfinite").is_null() || !report.at("unwritten").empty() || ended_program(report.at("failed_op"));
 }
 
-bool is_partial(const Json& report) { return ran_fused(report) || count_in(report, "left_out") > 0; }
+std::string not_known_text(const Json& report) {
+  std::vector<std::string> texts;
+  const uint64_t records = count_in(report, "records");
+  if (saw_nothing(report)) {
+    texts.emplace_back(records == 0 ? "the dump has no records" : "the dump counts NaN and Inf in none of its records");
+  } else if (const uint64_t unknown = count_in(report, "unknown"); unknown > 0) {
+    texts.push_back(concat(unknown, " of ", counted(records, "record"), unknown == 1 ? " has" : " have",
+                           " neither counts of all elements nor all data"));
+  }
+  if (const uint64_t count = count_in(report, "not_looked_at"); count > 0) texts.push_back(not_looked_at_text(count));
+  if (const uint64_t count = count_in(report, "left_out"); count > 0) {
+    texts.push_back(concat("a limit of the capture left out ", counted(count, "record")));
+  }
+  if (ran_fused(report)) texts.emplace_back("fused kernels ran whose values were not looked at");
+  return join(texts, "; ");
+}
+
+bool is_partial(const Json& answer) { return !text_in(answer, "not_known").empty(); }
 
 bool saw_nothing(const Json& report) {
   if (!report.is_object()) return false;

@@ -226,7 +226,10 @@ class Trends {
       rest = after(rest, series.size());
       ++report_.series;
       const std::vector<StepPoint> points = step_points(dump_, series);
-      if (static_cast<size_t>(std::ranges::count_if(points, is_known)) < kLeastJudged) continue;
+      if (static_cast<size_t>(std::ranges::count_if(points, is_known)) < kLeastJudged) {
+        report_.unknown += points.size() < kLeastJudged ? 0 : 1;
+        continue;
+      }
       ++report_.judged;
       if (points.back().nonfinite) note_nonfinite(series);
       judge(dump_.rows()[series.front().row], points);

@@ -50,6 +50,7 @@ struct TrendReport {
   uint64_t steps = 0;         // of the dump that were looked at
   uint64_t series = 0;        // one for each (op, slot, phase, rank)
   uint64_t judged = 0;        // those with enough steps that have statistics
+  uint64_t unknown = 0;       // those with enough steps, of which too few have statistics
   uint64_t nonfinite = 0;     // of those, series that end with NaN or Inf
   uint64_t harmless = 0;      // of these, series whose NaN or Inf is harmless or intended, by find_nonfinite()
   std::vector<Trend> trends;  // by kind, the strongest first

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "base/json.h"
+#include "base/json_members.h"
+#include "base/text.h"
 #include "find/find_json.h"
 #include "tensor/dtype.h"
 
@@ -38,6 +40,12 @@ Json trend_json(const DumpIndex& dump, const Trend& trend) {
   return json;
 }
 
+std::string unjudged_text(const TrendReport& report) {
+  if (report.judged == 0) return concat("no series has statistics of ", kLeastJudged, " steps");
+  if (report.unknown == 0) return {};
+  return concat("of ", report.unknown, " of ", report.series, " series too few steps have statistics");
+}
+
 Json depth_json(const GradientDepth& depth) {
   return {{"step", depth.step},
           {"modules", depth.modules},
@@ -56,8 +64,9 @@ Json trends_json(const DumpIndex& dump, const TrendReport& report, size_t limit)
   for (const Trend& trend : report.trends) {
     if (counts[static_cast<size_t>(trend.kind)]++ < limit) list.push_back(trend_json(dump, trend));
   }
-  Json json = {{"steps", report.steps},         {"series", report.series},     {"judged", report.judged},
+  Json json = {{"steps", report.steps},         {"series", report.series},     {"judged", report.judged}, {"unknown", report.unknown},
                {"nonfinite", report.nonfinite}, {"harmless", report.harmless}, {"counts", Json::object()}};
+  json["not_known"] = text_or_null(unjudged_text(report));
   for (size_t kind = 0; kind < kKinds; ++kind) json["counts"][std::string(trend_name(static_cast<TrendKind>(kind)))] = counts[kind];
   json["trends"] = std::move(list);
   json["depth"] = report.depth ? depth_json(*report.depth) : Json(nullptr);

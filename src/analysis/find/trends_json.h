@@ -10,11 +10,11 @@
 
 namespace tensortap {
 
-// {"steps", "series", "judged", "nonfinite", "counts": {"exploding": count, ...}, "trends": [{"kind", "record", "op", "type", "slot",
-// "step", "rank", "since", "steps", "measure", "slope", "doubling", "from", "to", "evidence", "steps_to_limit", "dtype", "source",
-// "module", "phase", "forward"}], "depth": {"step", "modules", "slope", "first", "last", "from", "to"} or null}, at most `limit` of each
-// kind. "slope" is in doublings a step, "doubling" the steps of one doubling or halving; both are null for kinds without, as is
-// "steps_to_limit" where it is not known.
+// {"steps", "series", "judged", "unknown", "not_known": text or null, "nonfinite", "counts": {"exploding": count, ...}, "trends": [{"kind",
+// "record", "op", "type", "slot", "step", "rank", "since", "steps", "measure", "slope", "doubling", "from", "to", "evidence",
+// "steps_to_limit", "dtype", "source", "module", "phase", "forward"}], "depth": {"step", "modules", "slope", "first", "last", "from", "to"}
+// or null}, at most `limit` of each kind. "slope" is in doublings a step, "doubling" the steps of one doubling or halving; both are null
+// for kinds without, as is "steps_to_limit" where it is not known. "not_known" says why an answer without a trend is no all-clear.
 Json trends_json(const DumpIndex& dump, const TrendReport& report, size_t limit);
 
 // {"record", "slot", "measure", "since", "steps", "slope", "doubling", "from", "to"} of the trend towards a non-finite value.

@@ -8,7 +8,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/counted.h"
 #include "base/json.h"
+#include "base/json_members.h"
+#include "base/text.h"
 #include "query/record_lookup.h"
 #include "read/print_tensor.h"
 #include "tensor/dtype.h"
@@ -190,7 +193,7 @@ class NotedReads {
 
 class Differ {
  public:
-  explicit Differ(const DumpIndex& dump) : dump_(dump), looks_(dump), reads_(dump) {}
+  Differ(const DumpIndex& dump, const RowFilter* chosen) : dump_(dump), chosen_(chosen), looks_(dump), reads_(dump) {}
 
   WatchReport run() {
     for (const size_t row : rows_in_time_order(dump_)) take(row);
@@ -216,6 +219,7 @@ class Differ {
       if (looks_.is_watched(watched)) latest_[key] = {row, dump_.ops()[watched].name, false};
       return;
     }
+    if (!is_chosen(record, watched)) return;
     ++report_.looks;
     const auto known = latest_.find(key);
     if (known == latest_.end()) {
@@ -224,6 +228,14 @@ class Differ {
     }
     followed_.insert(known->second.row);
     compare(known->second, row, *look);
+  }
+
+  // A look is an op with a separate name. A selection names the op that made the tensor.
+  [[nodiscard]] bool is_chosen(const RecordRow& look, OpId watched) const {
+    if (chosen_ == nullptr) return true;
+    RecordRow tensor = look;
+    tensor.op = watched;
+    return chosen_->keeps(tensor);
   }
 
   void compare(Tensor& tensor, size_t row, const Look& look) {
@@ -268,6 +280,7 @@ class Differ {
   }
 
   const DumpIndex& dump_;
+  const RowFilter* chosen_;
   Looks looks_;
   const NotedReads reads_;
   WatchReport report_;
@@ -298,7 +311,7 @@ Json overwrite_json(const DumpIndex& dump, const Overwrite& one) {
 
 }  // namespace
 
-WatchReport watch_diff(const DumpIndex& dump) { return Differ(dump).run(); }
+WatchReport watch_diff(const DumpIndex& dump, const RowFilter* chosen) { return Differ(dump, chosen).run(); }
 
 Json watch_diff_json(const DumpIndex& dump, const WatchReport& report) {
   Json json = {{"looks", report.looks}, {"tensors", report.tensors}, {"unknown", report.unknown}, {"estimated", report.estimated}};
@@ -307,6 +320,12 @@ Json watch_diff_json(const DumpIndex& dump, const WatchReport& report) {
     const char* list = !one.still_read.has_value() ? "reused_or_overwritten" : *one.still_read ? "overwritten" : "reused";
     json[list].push_back(overwrite_json(dump, one));
   }
+  std::vector<std::string> unknown;
+  if (report.unknown > 0) unknown.push_back(concat(counted(report.unknown, "look"), " had nothing to compare with"));
+  if (const size_t count = json["reused_or_overwritten"].size(); count > 0) {
+    unknown.push_back(concat("the dump does not record which ops read ", counted(count, "changed tensor")));
+  }
+  json["not_known"] = text_or_null(join(unknown, "; "));
   return json;
 }
 

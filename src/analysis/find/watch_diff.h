@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "query/row_query.h"
 #include "trace/dump_index.h"
 
 namespace tensortap {
@@ -44,13 +45,13 @@ struct WatchReport {
 };
 
 // Linear in the records, except for the data of those that differ. The first overwriting of each tensor counts: what comes after it builds
-// on it.
-WatchReport watch_diff(const DumpIndex& dump);
+// on it. `chosen`, not null, keeps the watched tensors whose looks count, by their ops and steps.
+WatchReport watch_diff(const DumpIndex& dump, const RowFilter* chosen = nullptr);
 
-// {"looks", "tensors", "unknown", "estimated", "overwritten": [...], "reused": [...], "reused_or_overwritten": [...]}. `overwritten`: an op
-// was still to read the tensor. `reused`: no op was. `reused_or_overwritten`: the dump does not show which. Each entry: {"record", "op",
-// "type", "slot", "step", "writer", "last_equal", "others", "still_read", "bytes": [begin, end], "elements", "index", "before", "after"};
-// unknown values are null.
+// {"looks", "tensors", "unknown", "estimated", "not_known": text or null, "overwritten": [...], "reused": [...], "reused_or_overwritten":
+// [...]}. `overwritten`: an op was still to read the tensor. `reused`: no op was. `reused_or_overwritten`: the dump does not show which.
+// Each entry: {"record", "op", "type", "slot", "step", "writer", "last_equal", "others", "still_read", "bytes": [begin, end], "elements",
+// "index", "before", "after"}; unknown values are null. "not_known" says why an answer without `overwritten` is no all-clear.
 Json watch_diff_json(const DumpIndex& dump, const WatchReport& report);
 
 }  // namespace tensortap

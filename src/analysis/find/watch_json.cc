@@ -1,9 +1,12 @@
 #include "find/watch_json.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/json.h"
+#include "base/json_members.h"
 #include "base/text.h"
 #include "find/find_json.h"
 #include "find/watch_condition.h"
@@ -58,6 +61,19 @@ Json answer_json(const DumpIndex& dump, const Watchpoint& watchpoint, const Watc
   return json;
 }
 
+// A condition on changes cannot hold in the first step of a series; a dump without a second step is not judged at all.
+std::string unjudged_text(std::span<const Watchpoint> watchpoints, std::span<const WatchAnswer> answers) {
+  if (std::ranges::all_of(answers, [](const WatchAnswer& one) { return one.checked == 0; })) return "no record could be checked";
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const WatchAnswer& one = answers[i];
+    const uint64_t unjudged = one.checked > 0 && one.error_count == one.checked ? one.checked : one.unknown + one.nonfinite;
+    if (unjudged == 0) continue;
+    texts.push_back(concat(watchpoints[i].condition->name, " was not judged for ", unjudged, " of ", counted(one.checked, "record")));
+  }
+  return join(texts, "; ");
+}
+
 // The query names its members "op" and "step".
 Status renamed(const Status& status) {
   const std::string& message = status.message();
@@ -79,13 +95,14 @@ Result<Json> watch_json(const DumpIndex& dump, const WatchQuestion& question, si
       dump, {.op = question.ops, .type = question.types, .module = question.modules, .step = question.steps, .last = question.last});
   if (!rows.ok()) return renamed(rows.status());
   const std::vector<WatchAnswer> answers = check_watchpoints(dump, watchpoints, *rows, limit);
-  Json json = {{"hits", 0}, {"watchpoints", Json::array()}};
+  Json json = {{"hits", 0}, {"not_known", nullptr}, {"watchpoints", Json::array()}};
   uint64_t hits = 0;
   for (size_t i = 0; i < answers.size(); ++i) {
     hits += answers[i].hit_count;
     json["watchpoints"].push_back(answer_json(dump, watchpoints[i], answers[i]));
   }
   json["hits"] = hits;
+  json["not_known"] = text_or_null(unjudged_text(watchpoints, answers));
   return json;
 }
 

@@ -24,10 +24,12 @@ struct WatchQuestion {
   uint64_t last = 0;                    // as RowQuery::last
 };
 
-// {"hits": count, "watchpoints": [{"condition", "target", "parameters": {name: value}, "activation", "checked", "unknown", "hit_count",
-// "error_count", "hits": [{"record", "op", "type", "slot", "step", "rank", "errors": ["nan", "inf", "no_previous"], "error_code",
-// "parameters": [{"name", "value", "hit", "actual"}], "source", "module", "phase", "forward"}], "errors": [as "hits"]}]}, at most `limit`
-// hits and errors of each. Errors: kInvalidArgument; the message begins with "watch", "ops" or "steps".
+// {"hits": count, "not_known": text or null, "watchpoints": [{"condition", "target", "parameters": {name: value}, "activation", "checked",
+// "unknown", "hit_count", "error_count", "hits": [{"record", "op", "type", "slot", "step", "rank", "errors": ["nan", "inf", "no_previous"],
+// "error_code", "parameters": [{"name", "value", "hit", "actual"}], "source", "module", "phase", "forward"}], "errors": [as "hits"]}]}, at
+// most `limit` hits and errors of each. "not_known" says why an answer without a hit is no all-clear: nothing could be checked, or records
+// could not be judged, where they hold NaN or Inf or lack what the condition needs. Errors: kInvalidArgument; the message begins with
+// "watch", "ops" or "steps".
 Result<Json> watch_json(const DumpIndex& dump, const WatchQuestion& question, size_t limit);
 
 // Checks what can be checked without a dump. Errors: as above.

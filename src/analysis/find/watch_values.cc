@@ -14,6 +14,10 @@ namespace {
 constexpr uint64_t kBlock = 4096;
 using Block = std::array<double, kBlock>;
 
+uint8_t bits_of(const TensorStats& counted) {
+  return static_cast<uint8_t>((counted.nan > 0 ? kWatchNaN : 0) | (counted.pos_inf + counted.neg_inf > 0 ? kWatchInf : 0));
+}
+
 bool has_numbers(DType dtype) {
   const DTypeKind kind = dtype_info(dtype).kind;
   return kind != DTypeKind::kNone && kind != DTypeKind::kString && kind != DTypeKind::kComplex;
@@ -69,7 +73,7 @@ std::optional<uint8_t> WatchValues::nonfinite() {
   const RecordRow& record = dump_.rows()[row_];
   if (!can_hold_nonfinite(record)) return 0;
   if (const std::optional<TensorStats> counted = stats_with(dump_, row_, kStatNonFinite)) {
-    return static_cast<uint8_t>((counted->nan > 0 ? kWatchNaN : 0) | (counted->pos_inf + counted->neg_inf > 0 ? kWatchInf : 0));
+    return bits_of(*counted);
   }
   const TensorStats& stats = record.stats;
   uint8_t bits = 0;
@@ -80,6 +84,14 @@ std::optional<uint8_t> WatchValues::nonfinite() {
     bits |= std::isnan(value) ? kWatchNaN : std::isinf(value) ? kWatchInf : 0;
   }
   return known ? std::optional(bits) : std::nullopt;
+}
+
+std::optional<uint8_t> WatchValues::counted_nonfinite() {
+  if (!can_hold_nonfinite(dump_.rows()[row_])) return 0;
+  const std::optional<TensorStats> counted = stats_with(dump_, row_, kStatNonFinite);
+  const std::optional<uint8_t> found = counted ? bits_of(*counted) : nonfinite();
+  const bool is_whole = counted && (counted->valid & kStatSampled) == 0;
+  return is_whole || (found && *found != 0) ? found : std::nullopt;
 }
 
 std::optional<TensorStats> WatchValues::stats(uint32_t wanted) const { return stats_with(dump_, row_, wanted); }

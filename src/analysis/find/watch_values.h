@@ -20,6 +20,8 @@ class WatchValues {
 
   // The WatchError bits for NaN and Inf; nothing when neither statistics nor data say it.
   std::optional<uint8_t> nonfinite();
+  // The same by counts of all elements alone: extremes of finite values are finite, whatever is beside them.
+  std::optional<uint8_t> counted_nonfinite();
   // The value of this quantity. `previous` is the record of a step before, for kUpdateRatio. Nothing when the value is unknown. The tensor
   // must hold no NaN or Inf.
   std::optional<double> quantity(WatchQuantity quantity, const Watchpoint& watchpoint, std::optional<size_t> previous);

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "find/nonfinite_counts.h"
 #include "find/nonfinite_origins.h"
 #include "find/record_roles.h"
 #include "find/step_series.h"
@@ -52,7 +53,8 @@ class Watch {
     const auto asks_ops = [](const Watchpoint& one) { return one.condition->rule == WatchRule::kOperatorOverflow; };
     if (std::ranges::none_of(watchpoints, asks_ops)) return;
     overflowed_ = listed_overflows(dump);
-    if (!overflowed_.empty()) return;
+    is_listed_ = !overflowed_.empty();
+    if (is_listed_) return;
     for (const NonFiniteOrigin& origin : find_nonfinite(dump, kMostNonFinite).origins) {
       if (origin.kind == OriginKind::kOp) overflowed_.insert(origin.chain.back().row);
     }
@@ -89,15 +91,16 @@ class Watch {
   void check(const Watchpoint& watchpoint, WatchAnswer& answer, uint32_t row, WatchValues& values) {
     ++answer.checked;
     const WatchRule rule = watchpoint.condition->rule;
-    if (rule == WatchRule::kOperatorOverflow) {
+    if (rule == WatchRule::kOperatorOverflow && (is_listed_ || overflowed_.contains(row))) {
       if (overflowed_.contains(row)) add_hit(answer, {row, 0, {}});
       return;
     }
-    const std::optional<uint8_t> nonfinite = values.nonfinite();
+    const bool counts = rule == WatchRule::kOperatorOverflow || rule == WatchRule::kOverflow;
+    const std::optional<uint8_t> nonfinite = counts ? values.counted_nonfinite() : values.nonfinite();
     if (!nonfinite) {
       ++answer.unknown;
-    } else if (rule == WatchRule::kOverflow) {
-      if (*nonfinite != 0) add_hit(answer, {row, 0, {}});
+    } else if (counts) {
+      if (*nonfinite != 0 && rule == WatchRule::kOverflow) add_hit(answer, {row, 0, {}});
     } else {
       look(watchpoint, answer, row, *nonfinite, values);
     }
@@ -111,6 +114,7 @@ class Watch {
     }
     WatchHit found{row, errors, std::vector<WatchHit::Value>(watchpoint.values.size())};
     if (errors != 0) {
+      answer.nonfinite += (errors & (kWatchNaN | kWatchInf)) != 0 ? 1 : 0;
       if (++answer.error_count <= limit_) answer.errors.push_back(std::move(found));
       return;
     }
@@ -120,11 +124,17 @@ class Watch {
     } else {
       holds = compare(watchpoint, found, values, previous);
     }
-    if (!holds) {
+    if (!holds || (!*holds && is_sample(row))) {
       ++answer.unknown;
     } else if (*holds) {
       add_hit(answer, std::move(found));
     }
+  }
+
+  // Whether nothing but a sample of the tensor is known: the rest may cross what this does not.
+  [[nodiscard]] bool is_sample(uint32_t row) const {
+    const RecordRow& record = dump_.rows()[row];
+    return (record.stats.valid & kStatSampled) != 0 && ((record.flags & kRecordHasData) == 0 || holds_part(record));
   }
 
   // Whether a threshold is crossed; nothing when none is and not all could be looked at.
@@ -157,6 +167,7 @@ class Watch {
   std::vector<WatchAnswer> answers_;
   std::vector<uint32_t> previous_;
   std::unordered_set<size_t> overflowed_;
+  bool is_listed_ = false;  // the dump itself lists the ops that overflowed
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ struct WatchAnswer {
   uint64_t checked = 0;        // records that the condition was held against
   uint64_t unknown = 0;        // that have neither the statistics nor the data that it needs
   uint64_t hit_count = 0;      // that it holds for
+  uint64_t nonfinite = 0;      // of the next, those with NaN or Inf
   uint64_t error_count = 0;    // where NaN, Inf or a missing step before kept it from being looked at
   std::vector<WatchHit> hits;  // the first of each, in the order of steps and of execution
   std::vector<WatchHit> errors;

@@ -138,6 +138,39 @@ bool RowFilter::keeps(const RecordRow& row) const {
   return asked.where == nullptr || asked.where->matches(row, op_of(*asked.dump, row));
 }
 
+Status check_query(const RowQuery& query) {
+  class NoDump : public DumpIndex {
+    std::string_view layout() const override { return ""; }
+    std::span<const RecordRow> rows() const override { return {}; }
+    std::span<const OpInfo> ops() const override { return {}; }
+    Result<RecordData> data(size_t) const override { return not_found(""); }
+    std::string file(size_t) const override { return ""; }
+    std::string manifest() const override { return "{}"; }
+    std::span<const std::string> problems() const override { return {}; }
+    std::vector<uint64_t> histogram(size_t) const override { return {}; }
+  };
+  return RowFilter::make(query, NoDump()).status();
+}
+
+uint64_t count_undecided(std::span<const DumpIndex* const> dumps, const RowQuery& query) {
+  const auto where = query.where.empty() ? not_found("") : WhereExpression::parse(query.where);
+  if (!where.ok() || (*where)->needed_stats() == 0) return 0;
+  RowQuery rest = query;
+  rest.where.clear();
+  uint64_t count = 0;
+  for (const DumpIndex* dump : dumps) {
+    const auto filter = RowFilter::make(rest, *dump);
+    if (!filter.ok()) return 0;
+    count += static_cast<uint64_t>(std::ranges::count_if(dump->rows(), [&](const RecordRow& row) {
+      uint32_t missing = (*where)->needed_stats() & ~row.stats.valid;
+      if (!is_floating(static_cast<DType>(row.dtype))) missing &= ~uint32_t{kStatNonFinite};
+      const bool has_values = row.numel > 0 && (row.flags & kRecordUnwritten) == 0;
+      return missing != 0 && has_values && filter->keeps(row) && !(*where)->matches(row, op_of(*dump, row));
+    }));
+  }
+  return count;
+}
+
 bool chooses_ops(const RowQuery& query) { return !concat(query.op, query.type, query.module).empty(); }
 
 bool is_selection(const RowQuery& query) {

@@ -30,6 +30,9 @@ struct RowQuery {
   size_t limit = 0;         // at most this many; 0 = no limit
 };
 
+// Whether a query can be asked of any dump at all. Errors: as those of select_rows(), without "sort".
+Status check_query(const RowQuery& query);
+
 // Whether a query chooses less than all records, and less than all ops.
 bool is_selection(const RowQuery& query);
 bool chooses_ops(const RowQuery& query);
@@ -66,6 +69,10 @@ Result<std::vector<RowOfDump>> select_rows(std::span<const DumpIndex* const> dum
 // types, modules) that no op of these dumps has, with the nearest ones; for steps and slots that no record has; or that no record meets all
 // conditions. Empty if something is chosen and each name exists.
 std::vector<std::string> unmatched_names(std::span<const DumpIndex* const> dumps, const RowQuery& query);
+
+// How many records of these dumps meet all of a query but its `where`, and lack a statistic that decides about that: they are not chosen,
+// and whether they should be is not known. 0 for a query that is wrong.
+uint64_t count_undecided(std::span<const DumpIndex* const> dumps, const RowQuery& query);
 
 // The names that RowQuery::sort accepts, without the "-".
 std::vector<std::string> sort_keys();

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "find/record_roles.h"
+#include "plan/capture_spec.h"
 #include "query/slot_placements.h"
 
 namespace tensortap {
@@ -142,14 +143,37 @@ uint32_t CellNumbers::number_of_shape(const CellShape& shape) {
   return found->second;
 }
 
+Status JobCells::choose(const RowQuery& query) {
+  of_ops_ = {.op = query.op, .type = query.type, .module = query.module};
+  StepSet asked = StepSet::all();
+  if (!query.step.empty()) {
+    auto steps = StepSet::parse(query.step);
+    if (!steps.ok()) return steps.status().with_context("step");
+    asked = *std::move(steps);
+  }
+  const auto all = job_.steps();
+  steps_.assign(all.size(), false);
+  uint64_t left = query.last == 0 ? all.size() : query.last;
+  for (size_t i = all.size(); i-- > 0 && left > 0;) {
+    if (!asked.contains(all[i])) continue;
+    steps_[i] = true;
+    --left;
+  }
+  return {};
+}
+
 DumpCells JobCells::read(const OpenRankDump& open, uint32_t first, uint32_t last) const {
   DumpCells read;
+  // The query was checked before.
+  const auto filter = RowFilter::make(of_ops_, open.dump);
+  if (!filter.ok()) return read;
   const RolesOfDump roles(open);
   for (const RecordRow& row : open.dump.rows()) {
     const uint32_t step = job_.step_place(row.step);
     const uint32_t place = open.place_of(row);
     const uint32_t job_op = open.job_op_of(row);
     if (step < first || step >= last || place == kNowhere || job_op == kNoOp) continue;
+    if ((!steps_.empty() && !steps_[step]) || !filter->keeps(row)) continue;
     // Memory that an op allocated says nothing; a view of memory that is written later says that its op ran.
     const bool is_unwritten = (row.flags & kRecordUnwritten) != 0;
     if (is_unwritten && allocates(job_.ops()[job_op].type)) continue;
@@ -176,6 +200,7 @@ DumpCells JobCells::read(const OpenRankDump& open, uint32_t first, uint32_t last
 }
 
 void JobCells::add(DumpCells added) {
+  taken_ += added.cells.size();
   std::vector<uint32_t> slots;
   std::vector<uint32_t> shapes;
   for (uint32_t i = 0; i < added.numbers.slots(); ++i) slots.push_back(numbers_.slot_of(added.numbers, i));

@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
 #include "find/collective_types.h"
+#include "query/row_query.h"
 #include "ranks/rank_job.h"
 
 namespace tensortap {
@@ -110,6 +112,11 @@ class JobCells {
   // `job` is borrowed.
   explicit JobCells(const RankJob& job) : job_(job) {}
 
+  // Takes only records that the query chooses from now on; its last steps are those of the job. Errors: those of select_rows().
+  Status choose(const RowQuery& query);
+  // How many cells were taken.
+  [[nodiscard]] uint64_t taken() const { return taken_; }
+
   // Reads the records of a dump whose step is at a position from `first` to before `last`: outputs, and records that show how training goes
   // on. From any thread.
   [[nodiscard]] DumpCells read(const OpenRankDump& open, uint32_t first, uint32_t last) const;
@@ -130,6 +137,9 @@ class JobCells {
   void count_calls();
 
   const RankJob& job_;
+  RowQuery of_ops_;          // the part of the query that is about ops
+  std::vector<bool> steps_;  // by position: chosen; empty = all are
+  uint64_t taken_ = 0;
   std::vector<RankCell> cells_;
   CellNumbers numbers_;
 };

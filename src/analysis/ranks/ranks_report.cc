@@ -146,11 +146,13 @@ class JobQuestions {
       : job_(job), request_(request), progress_(progress), cells_(job), replicas_(cells_, request.groups) {}
 
   Result<Json> answers() {
+    if (is_selection(request_.query)) TENSORTAP_RETURN_IF_ERROR(cells_.choose(request_.query));
     const auto blocks = blocks_of_steps(job_.records_of_steps());
     all_ = (1 + blocks.size()) * job_.dumps();
     ask_dumps();
     for (const auto& [first, last] : blocks) ask_cells(first, last);
     if (has_ended_) return not_found("the report was ended");
+    if (is_selection(request_.query) && cells_.taken() == 0) return nothing_chosen();
     paths_.finish();
     replicas_.finish();
     return report();
@@ -228,6 +230,19 @@ class JobQuestions {
     apart_.add(cells, distances);
     map_.add(cells, distances);
     pair_.add(cells);
+  }
+  // The query may choose only records that ranks are not compared by.
+  Status nothing_chosen() {
+    std::vector<std::string> sentences;
+    bool any = false;
+    job_.visit([&](const OpenRankDump& open, size_t) {
+      const DumpIndex* const dumps[] = {&open.dump};
+      std::vector<std::string> own = unmatched_names(dumps, request_.query);
+      any = any || own.empty();
+      if (sentences.empty()) sentences = std::move(own);
+    });
+    if (any || sentences.empty()) return not_found("no value that ranks are compared by is among the records that are chosen");
+    return not_found(join(sentences, "; "));
   }
   // Before `dumps` more dumps are taken.
   bool go_on(size_t dumps) {

@@ -23,7 +23,7 @@ struct Report {
 };
 
 // `made` is a sentence on who made the report. Errors: those of add_report_answers(), and kExhausted when not even the start page fits.
-Result<Report> make_report(const AskServer& ask, const std::string& made, const ReportProgress& progress);
+Result<Report> make_report(const AskServer& ask, const std::string& made, const ReportProgress& progress, const ReportChoice& choice = {});
 
 }  // namespace tensortap
 

@@ -45,8 +45,10 @@ std::string first_and_those_that_matter(uint64_t count) {
 // Adds one part after the other.
 class ReportAnswers {
  public:
-  ReportAnswers(const AskServer& ask, const ReportProgress& progress, EmbeddedAnswers& answers)
-      : ask_(ask), progress_(progress), answers_(answers), collector_(ask, answers) {}
+  ReportAnswers(const AskServer& ask, const ReportProgress& progress, EmbeddedAnswers& answers, const ReportChoice& choice)
+      : ask_(ask), progress_(progress), answers_(answers), choice_(choice), collector_(ask, answers) {
+    if (!choice.note.empty()) collector_.note(choice.note);
+  }
 
   // The answer for the start page, whose sentences are followed; it is not added.
   Result<Json> add() {
@@ -95,6 +97,7 @@ class ReportAnswers {
   const AskServer& ask_;
   const ReportProgress& progress_;
   EmbeddedAnswers& answers_;
+  const ReportChoice& choice_;
   ReportCollector collector_;
   std::vector<ReportedDump> dumps_;
 };
@@ -125,6 +128,7 @@ void ReportAnswers::read_dumps(const Json& start) {
     dump.side = dumps_.empty() ? "" : "b";
     dump.name = one.value("name", "");
     dump.ops = number_in(one, "ops").value_or(0);
+    if (dumps_.size() < choice_.ops.size()) dump.chosen_ops = choice_.ops[dumps_.size()];
     dump.records = number_in(one, "records").value_or(0);
     dump.has_data = one.value("has_data", true);
     for (const Json& step : one.contains("steps") ? one.at("steps") : Json::array()) {
@@ -238,6 +242,7 @@ void ReportAnswers::keep_curves(const ReportedDump& dump) {
     }
   }
   for (uint64_t op = 0; op < dump.ops; ++op) {
+    if (!dump.is_chosen(op)) continue;
     if (op >= kMostCurves || !collector_.has_room(kTensors)) {
       return collector_.note(concat("Curves over the steps are here of the first ", op, " of ", dump.ops, " ops of ", dump.name, "."));
     }
@@ -248,6 +253,7 @@ void ReportAnswers::keep_curves(const ReportedDump& dump) {
 
 void ReportAnswers::fill_ops(const ReportedDump& dump) {
   for (uint64_t op = 0; op < dump.ops; ++op) {
+    if (!dump.is_chosen(op)) continue;
     if (!collector_.has_room(kFilled)) {
       return collector_.note(concat("Of ", op, " of ", dump.ops, " ops of ", dump.name, " more is here than what the graph shows."));
     }
@@ -284,8 +290,8 @@ void ReportAnswers::fill_records(const ReportedDump& dump) {
 }  // namespace
 
 Result<AddedAnswers> add_report_answers(const AskServer& ask, const std::string& made, const ReportProgress& progress,
-                                        EmbeddedAnswers& answers) {
-  ReportAnswers report(ask, progress, answers);
+                                        EmbeddedAnswers& answers, const ReportChoice& choice) {
+  ReportAnswers report(ask, progress, answers, choice);
   TENSORTAP_ASSIGN_OR_RETURN(Json start, report.add());
   std::vector<std::string> notes = report.collector().notes();
   std::vector<std::string> sources(report.collector().sources().begin(), report.collector().sources().end());

@@ -23,6 +23,12 @@ using AskServer = std::function<Answer(std::string_view target)>;
 // Told now and then, from one thread.
 using ReportProgress = std::function<void(std::string_view stage, uint64_t done, uint64_t total)>;
 
+// The part of the dumps that a report has besides its sentences and their links. `ops`: of each dump, by op; empty = all.
+struct ReportChoice {
+  std::string note;  // for the reader of the report: how much is chosen; "" = everything
+  std::vector<std::vector<bool>> ops = {};
+};
+
 // Adds the answers that a reader of the report may ask for, the most important first: the start page, graphs and their colours, tables, the
 // targets of links in sentences, tensors with NaN or Inf or the largest values and differences with pictures and histograms, curves; then
 // every op and record that fits. `made` is a sentence on who made the report. Waits until the comparison of two dumps is ready. Errors:
@@ -32,7 +38,7 @@ struct AddedAnswers {
   std::vector<std::string> sources;   // the files of this machine that lines were read from, sorted
 };
 Result<AddedAnswers> add_report_answers(const AskServer& ask, const std::string& made, const ReportProgress& progress,
-                                        EmbeddedAnswers& answers);
+                                        EmbeddedAnswers& answers, const ReportChoice& choice = {});
 
 }  // namespace tensortap
 

@@ -29,7 +29,9 @@ struct ReportedDump {
   uint64_t records = 0;
   bool has_data = true;  // some record has its values, not statistics alone
   std::vector<int64_t> steps;
-  Json rows = Json::array();  // of its table
+  Json rows = Json::array();     // of its table
+  std::vector<bool> chosen_ops;  // empty = all
+  [[nodiscard]] bool is_chosen(uint64_t op) const { return chosen_ops.empty() || (op < chosen_ops.size() && chosen_ops[op]); }
 };
 
 // Not thread-safe.

@@ -20,8 +20,8 @@ Json sentence_json(const char* kind, std::string text) { return {{"kind", kind},
 Json sentences_of(const std::vector<PartAnswer>& answers, const DumpPart& shown) {
   const bool finds = std::ranges::any_of(answers, &PartAnswer::finds);
   Json list = Json::array();
-  const bool holds_all =
-      std::ranges::all_of(answers, [](const PartAnswer& one) { return one.status.ok() && one.completeness.holds_all(); });
+  const bool holds_all = std::ranges::all_of(
+      answers, [](const PartAnswer& one) { return one.status.ok() && one.completeness.holds_all() && !is_partial(one.answer); });
   const char* clear = holds_all ? "plain" : "unsure";
   list.push_back(sentence_json(finds ? "nonfinite" : clear, concat(parts_sentence(answers, "Findings", "No NaN and no Inf"),
                                                                    ". This page shows ", part_title(shown), ".")));

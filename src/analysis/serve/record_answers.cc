@@ -1,6 +1,7 @@
 #include "serve/record_answers.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <utility>
@@ -104,13 +105,28 @@ Result<std::vector<uint32_t>> choose_rows(const ServedDump& dump, const WebReque
   if (by_number && number >= dump.index().ops().size()) return not_found(concat("op ", number, ": the dump has no such op"));
   if (!by_number) query.op = op;
   query.type = request.text("type");
+  query.module = request.text("module");
   query.step = request.text("step");
+  if (request.has("last")) {
+    if (!parse_unsigned(request.text("last"), query.last) || query.last == 0) {
+      return invalid_argument(concat("last ", quote(request.text("last")), ": not a number of steps"));
+    }
+  }
   query.slot = request.text("slot");
   query.where = request.text("where");
   query.sort = request.text("sort");
   TENSORTAP_ASSIGN_OR_RETURN(std::vector<uint32_t> rows, select_rows(dump.index(), query));
   if (by_number) std::erase_if(rows, [&](uint32_t row) { return dump.rows()[row].op != number; });
   return rows;
+}
+
+// What the page of a program that runs asks twice a second, of a dump that may have millions of records by then.
+Json all_records_json(const ServedDump& dump, const WebRequest::Page& page) {
+  Json list = list_json(page.from, page.limit, dump.rows().size());
+  const size_t begin = std::min(page.from, dump.rows().size());
+  const size_t end = begin + std::min(page.limit, dump.rows().size() - begin);
+  for (size_t row = begin; row < end; ++row) list["items"].push_back(listed_record_json(dump.index(), row));
+  return list;
 }
 
 }  // namespace
@@ -160,8 +176,11 @@ Result<size_t> parse_row(const ServedDump& dump, const std::string& text) {
 }
 
 Result<Answer> records_answer(const ServedDump& dump, const WebRequest& request) {
-  TENSORTAP_RETURN_IF_ERROR(request.check_names({"dump", "where", "op", "type", "step", "slot", "sort", "from", "limit"}));
+  TENSORTAP_RETURN_IF_ERROR(
+      request.check_names({"dump", "where", "op", "type", "module", "step", "last", "slot", "sort", "from", "limit"}));
   TENSORTAP_ASSIGN_OR_RETURN(const WebRequest::Page page, request.page());
+  constexpr std::array kNarrows = {"where", "op", "type", "module", "step", "last", "slot", "sort"};
+  if (std::ranges::none_of(kNarrows, [&](const char* name) { return request.has(name); })) return json_answer(all_records_json(dump, page));
   TENSORTAP_ASSIGN_OR_RETURN(const std::vector<uint32_t> rows, choose_rows(dump, request));
   Json list = list_json(page.from, page.limit, rows.size());
   const size_t begin = std::min(page.from, rows.size());

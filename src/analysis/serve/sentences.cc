@@ -152,7 +152,10 @@ void Sentences::add_unwritten(const Json& report) {
 
 // A dump that lacks records clears only those that it holds.
 void Sentences::add_clear(const Json& report, const std::string& text, const std::string& fragment) {
-  const bool holds_all = dump_.index().completeness().holds_all() && !is_partial(report);
+  const bool holds_all = dump_.index().completeness().holds_all();
+  if (const std::string unknown = text_in(report, "not_known"); !unknown.empty()) {
+    return add("unsure", concat("Not known: ", unknown, ". In the records that were looked at: ", text), fragment);
+  }
   add(holds_all ? "plain" : "unsure", holds_all ? text : concat("In the records that the dump holds: ", text), fragment);
 }
 

@@ -155,9 +155,7 @@ void WebAnswers::look_through() const {
 Answer WebAnswers::describe(bool waits) const {
   look_through();
   const std::vector<Dump> open = dumps();
-  // A dump that grows is opened again and again: of it there would never be a complete answer.
-  const bool is_complete =
-      waits || std::ranges::all_of(open, [](const Dump& dump) { return dump->is_live() || dump->is_looked_through(); });
+  const bool is_complete = waits || std::ranges::all_of(open, [](const Dump& dump) { return dump->is_looked_through(); });
   Json json = {{"version", 1}, {"complete", is_complete}, {"dumps", Json::array()}, {"compare", nullptr}, {"sentences", beginning_}};
   if (comparison_ != nullptr) {
     json["compare"] = comparison_->state_json();

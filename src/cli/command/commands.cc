@@ -30,12 +30,12 @@ constexpr std::array kCommands = {
             R"(  tensortap exec -- python train.py                       statistics of every op
   tensortap exec --tensors --ops softmax --steps 1-2 -- python train.py
   tensortap exec --full --modules "layers.3.*" -- python train.py
-  tensortap exec --config dump.json --out dump -- torchrun --nproc-per-node 2 train.py
+  tensortap exec --config dump.json -- torchrun --nproc-per-node 2 train.py
   tensortap exec --summary summary.json -- ./program
   tensortap exec --idle -- python train.py                nothing, until `tensortap set` selects something)",
             false, declare_exec},
     Command{kCapture, "llm", "Do the same as `msit llm dump`, with its options: `tensortap llm dump --help`",
-            R"(  tensortap llm dump --exec "python generate.py" --type model tensor -er 0,1 -o out
+            R"(  tensortap llm dump --exec "python train.py" --type model tensor -er 0,1 -o out
   tensortap llm dump --help                               its options
   tensortap llm dd --exec "./program" -ids 2,3_1 --explain)",
             false, declare_llm},
@@ -112,7 +112,7 @@ constexpr std::array kCommands = {
   tensortap convert dump tensors --to safetensors         a file for each step
   tensortap convert dump results --to polygraphy          results.json and inputs.json, for polygraphy run --load-outputs
   tensortap convert dump tests --to onnx                  test_data_set_N of the model's inputs and outputs
-  tensortap convert dump heat.json --to model-explorer    node data: colours by --key, at --step
+  tensortap convert dump heat.json --to model-explorer    node data: colours by --key
   tensortap convert dump trace.pftrace --to perfetto      the timeline, for ui.perfetto.dev
   tensortap convert --losses                              what each layout cannot store
   tensortap convert Add.a.0.0.1763668800000000.output.0.npy files --to dump_data)",

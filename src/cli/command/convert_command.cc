@@ -12,6 +12,7 @@
 #include "cli/command/command.h"
 #include "cli/files/dump_access.h"
 #include "cli/text/arguments.h"
+#include "cli/text/selection_options.h"
 #include "convert/convert.h"
 #include "convert/layout_losses.h"
 #include "convert/node_data.h"
@@ -34,7 +35,7 @@ struct ConvertOptions {
   uint32_t threads = 2;
   uint64_t part_bytes = ConvertRequest().part_bytes;
   std::string key;
-  std::string step;
+  RowQuery query;
   std::string graph;
 };
 
@@ -58,7 +59,7 @@ Result<ConvertRequest> read_request(const ConvertOptions& options) {
   request.threads = std::max(options.threads, 1U);
   request.part_bytes = options.part_bytes;
   request.key = options.key;
-  request.step = options.step;
+  request.query = options.query;
   request.graph = options.graph;
   TENSORTAP_ASSIGN_OR_RETURN(request.order, read_order(options.order, "--data-format"));
   TENSORTAP_ASSIGN_OR_RETURN(request.order_now, read_order(options.order_now, "--from-format"));
@@ -131,6 +132,7 @@ void warn_of_other_parts(const std::string& source, const Terminal& terminal) {
 Result<ExitCode> run_convert(const ConvertOptions& options, Terminal& terminal) {
   if (options.losses) return print_losses(terminal);
   TENSORTAP_ASSIGN_OR_RETURN(const ConvertRequest request, read_request(options));
+  if (const Status query = check_query(options.query); !query.ok()) return in_option_words(query);
   Progress progress(terminal);
   const auto tell = [&progress](uint64_t done, uint64_t total) { progress.update("converting", done, total); };
   TENSORTAP_ASSIGN_OR_RETURN(const ConvertReport report, convert(request, tell));
@@ -168,7 +170,8 @@ Action declare_convert(CLI::App& app) {
       ->check(in_range(1, int64_t{1} << 62));
   app.add_option("--key", options->key, "The statistic of model-explorer (absmax). One of: " + join(node_data_keys(), ", "))
       ->type_name("KEY");
-  app.add_option("--step", options->step, "Only these steps of model-explorer and perfetto, such as 0,3-5")->type_name("STEPS");
+  add_op_options(app, options->query);
+  add_step_options(app, options->query);
   app.add_option("--graph", options->graph, "The graph's id in Model Explorer, such as main (whichever graph is open)")->type_name("ID");
   app.add_option("--threads", options->threads, "Threads for many files (2)")->type_name("N")->check(in_range(1, 256));
   app.add_flag("--losses", options->losses, "Print what is lost between each pair of layouts, and convert nothing");

@@ -70,6 +70,8 @@ void print_suspects(Terminal& terminal, const Json& answer, const std::string& c
   }
   if (suspects.empty() && count_in(answer, "records") == 0) {
     terminal.line("nothing to judge: the dump has no records");
+  } else if (suspects.empty() && is_partial(answer)) {
+    terminal.line(fmt::format("not known: {}; otherwise no op stands out: no config is proposed", member_text(answer, "not_known")));
   } else if (suspects.empty()) {
     terminal.line("no op stands out: no config is proposed");
   } else if (config_out.empty()) {
@@ -126,7 +128,7 @@ Status propose_config(const FindOptions& options, Json& answer) {
 FindQuestion suspects_question(const FindOptions& options, Terminal& terminal) {
   const auto ask = [&options](const DumpIndex& dump) -> Result<Json> {
     Json answer = suspects_json(dump, find_suspects(dump, options.limit == 0 ? kSuspectsLimit : options.limit));
-    answer["records"] = dump.rows().size();
+    add_unseen(dump, answer);
     return answer;
   };
   return {.ask = ask,

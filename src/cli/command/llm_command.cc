@@ -31,11 +31,10 @@ namespace {
 constexpr mode_t kUmask = 0027;
 
 constexpr const char* kExamples =
-    R"(  tensortap llm dump --exec "python generate.py" --type model tensor -er 0,1 -o out
-  tensortap llm dump --exec "python generate.py" -ids 2,3_1 -child False    these operations alone, round 0
-  tensortap llm dump --exec "python generate.py" --type tensor stats        statistics, no data
-  tensortap llm dump --exec "bash run.sh" -opname linear,mm -seed 7 --explain
-)";
+    R"(  tensortap llm dump --exec "python train.py" --type model tensor -er 0,1 -o out
+  tensortap llm dump --exec "python train.py" -ids 2,3_1 -child False        these operations alone, round 0
+  tensortap llm dump --exec "python train.py" --type tensor stats            statistics, no data
+  tensortap llm dump --exec "bash run.sh" -opname linear,mm -seed 7 --explain)";
 
 // The umask that msit gives to the program, while this lives.
 class ProgramsUmask {
@@ -79,7 +78,7 @@ void print_help(Terminal& terminal) {
       text += help_row(concat(option.short_name, comma, option.name, value), option.meaning, width);
     }
   }
-  terminal.out(concat(text, "\nExamples:\n", kExamples));
+  terminal.out(concat(text, "\nExamples:\n", fitted_lines(kExamples, width)));
 }
 
 void set_levels(const LlmWords& words, Terminal& terminal) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/command/command.h"
@@ -102,6 +103,9 @@ Result<ExitCode> list(const LsOptions& options, Terminal& terminal) {
   }
   terminal.flush();
   terminal.note(count_text(selected->size(), parts, left_out));
+  if (const uint64_t undecided = count_undecided(listed.dumps, options.query); undecided > 0) {
+    terminal.note(fmt::format("not known: {} that meet the rest lack a statistic that --where needs", counted(undecided, "record")));
+  }
   const bool unmatched = warn_of_unmatched(terminal, listed.dumps, options.query);
   for (const OpenPart& one : parts) {
     const std::vector<std::string> unknown = one.dump->unknown_columns();

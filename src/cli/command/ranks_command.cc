@@ -11,6 +11,7 @@
 #include "cli/files/dump_access.h"
 #include "cli/text/arguments.h"
 #include "cli/text/ranks_text.h"
+#include "cli/text/selection_options.h"
 #include "ranks/rank_groups.h"
 #include "ranks/ranks_report.h"
 
@@ -21,11 +22,12 @@ struct RanksOptions {
   std::vector<std::string> dumps;
   std::vector<std::string> groups;
   size_t limit = RanksRequest().limit;
+  RowQuery query;
 };
 
 Result<ExitCode> run_ranks(const RanksOptions& options, Terminal& terminal) {
   if (options.dumps.empty()) return invalid_argument("give the folder of a job, or the dumps of its ranks");
-  RanksRequest request{options.dumps, {}, options.limit};
+  RanksRequest request{options.dumps, {}, options.limit, options.query};
   TENSORTAP_ASSIGN_OR_RETURN(request.groups, parse_rank_groups(options.groups));
   Progress progress(terminal);
   const auto tell = [&progress](size_t done, size_t all) {
@@ -33,6 +35,7 @@ Result<ExitCode> run_ranks(const RanksOptions& options, Terminal& terminal) {
     return true;
   };
   std::vector<NamedCompleteness> states;
+  if (const Status query = check_query(options.query); !query.ok()) return in_option_words(query);
   TENSORTAP_ASSIGN_OR_RETURN(const Json report, ranks_report(request, tell, &states));
   progress.finish();
   AnsweredDumps dumps;
@@ -52,6 +55,8 @@ Action declare_ranks(CLI::App& app) {
   app.add_option("--limit", options->limit, "At most this many examples of each kind (10)")
       ->type_name("N")
       ->check(in_range(1, kMostListed));
+  add_op_options(app, options->query);
+  add_step_options(app, options->query);
   return [options](Terminal& terminal) { return run_ranks(*options, terminal); };
 }
 

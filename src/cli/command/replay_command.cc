@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@
 #include "cli/launch/replay_torch.h"
 #include "cli/text/arguments.h"
 #include "cli/text/replay_text.h"
+#include "cli/text/selection_options.h"
+#include "query/chosen_dump.h"
+#include "query/row_query.h"
 #include "replay/minimal_op.h"
 #include "replay/replay.h"
 #include "replay/replay_json.h"
@@ -38,7 +42,32 @@ struct ReplayArguments {
   bool all = false;
   bool minimize = false;
   std::string emit;
+  RowQuery query;
 };
+
+// As the other program takes them.
+std::vector<std::string> selection_words(const RowQuery& query) {
+  std::vector<std::string> words;
+  for (const auto& [option, value] : {std::pair{"--ops", query.op},
+                                      {"--types", query.type},
+                                      {"--modules", query.module},
+                                      {"--steps", query.step},
+                                      {"--last", query.last == 0 ? std::string() : to_text(query.last)}}) {
+    if (!value.empty()) words.push_back(concat(option, "=", value));
+  }
+  return words;
+}
+
+// The executions of which an output is chosen.
+Status keep_chosen(const DumpIndex& dump, const RowQuery& query, std::vector<RecordedOp>& ops) {
+  if (!is_selection(query)) return {};
+  if (const Status chosen = check_choice(dump, query); !chosen.ok()) return in_option_words(chosen);
+  TENSORTAP_ASSIGN_OR_RETURN(const RowFilter filter, RowFilter::make(query, dump));
+  std::erase_if(ops, [&](const RecordedOp& op) {
+    return std::ranges::none_of(op.outputs, [&](const RecordedOutput& output) { return filter.keeps(dump.rows()[output.row]); });
+  });
+  return ops.empty() ? not_found("no output of an op is among the records that are chosen") : Status();
+}
 
 // On --runtime, or what made the dump of --with, or what made the dump itself.
 Result<std::unique_ptr<OnnxReplayRuntime>> open_runtime(const ReplayArguments& arguments, const RuntimeOfDump& recorded,
@@ -159,9 +188,10 @@ Result<ExitCode> replay_onnx(const ReplayArguments& arguments, const ReplayedDum
   if (!arguments.op.empty()) {
     TENSORTAP_ASSIGN_OR_RETURN(selection, parse_replay_selection(dump, arguments.op));
   }
-  const std::vector<RecordedOp> ops = find_recorded_ops(dump, selection);
+  std::vector<RecordedOp> ops = find_recorded_ops(dump, selection);
   if (ops.empty())
     return io_error(fmt::format("{}: no output of {} is in the dump", arguments.dump, arguments.op.empty() ? "an op" : arguments.op));
+  TENSORTAP_RETURN_IF_ERROR(keep_chosen(dump, arguments.query, ops));
   if (!arguments.emit.empty() && !arguments.minimize) return emit(arguments, dump, ops.front(), terminal);
   TENSORTAP_ASSIGN_OR_RETURN(const auto runtime, open_runtime(arguments, recorded, terminal));
   if (recorded.opset.empty()) {
@@ -202,7 +232,8 @@ Result<ExitCode> replay_onnx(const ReplayArguments& arguments, const ReplayedDum
   return verdict_of(summary);
 }
 
-Result<ExitCode> replay_pytorch(const ReplayArguments& arguments, const Terminal& terminal) {
+Result<ExitCode> replay_pytorch(const ReplayArguments& arguments, const DumpIndex& dump, const Terminal& terminal) {
+  if (const Status chosen = check_choice(dump, arguments.query); !chosen.ok()) return in_option_words(chosen);
   if (!arguments.with.empty() || !arguments.custom_ops.empty()) {
     return invalid_argument("--with and --custom-ops are for dumps of ONNX Runtime; --runtime names a Python that has torch");
   }
@@ -212,6 +243,7 @@ Result<ExitCode> replay_pytorch(const ReplayArguments& arguments, const Terminal
   if (terminal.json) words.emplace_back("--json");
   if (arguments.minimize) words.emplace_back("--minimize");
   if (!arguments.emit.empty()) words.insert(words.end(), {"--emit", arguments.emit});
+  for (std::string& word : selection_words(arguments.query)) words.push_back(std::move(word));
   return replay_torch(words, arguments.runtime);
 }
 
@@ -228,14 +260,16 @@ Result<ExitCode> replay_dump(const ReplayArguments& arguments, const ReplayedDum
   if (!by_onnxruntime) terminal.flush();
   // Files that were asked for are no verdict.
   const bool judges = arguments.emit.empty() || arguments.minimize;
-  TENSORTAP_ASSIGN_OR_RETURN(const ExitCode code,
-                             by_onnxruntime ? replay_onnx(arguments, replayed, recorded, terminal) : replay_pytorch(arguments, terminal));
+  TENSORTAP_ASSIGN_OR_RETURN(const ExitCode code, by_onnxruntime ? replay_onnx(arguments, replayed, recorded, terminal)
+                                                                 : replay_pytorch(arguments, replayed.index, terminal));
   return judges ? replayed.state.code_of(code) : code;
 }
 
-// Those that have the op that is asked for.
-std::vector<OpenPart> parts_with_op(std::vector<OpenPart> parts, const std::string& op) {
+// Those that have the op, or records, that are asked for.
+std::vector<OpenPart> asked_of(std::vector<OpenPart> parts, const ReplayArguments& arguments) {
+  const std::string& op = arguments.op;
   if (!op.empty()) std::erase_if(parts, [&op](const OpenPart& one) { return !parse_replay_selection(*one.dump, op).ok(); });
+  std::erase_if(parts, [&](const OpenPart& one) { return !check_choice(*one.dump, arguments.query).ok(); });
   return parts;
 }
 
@@ -268,8 +302,9 @@ Result<ExitCode> replay(const ReplayArguments& arguments, Terminal& terminal) {
     of_part.dump = asked.parts.front().path;
     return replay_dump(of_part, {*open.front().dump, dumps}, terminal);
   }
-  const auto missing = arguments.op.empty() ? Status() : parse_replay_selection(*open.front().dump, arguments.op).status();
-  const std::vector<OpenPart> parts = parts_with_op(std::move(open), arguments.op);
+  auto missing = arguments.op.empty() ? Status() : parse_replay_selection(*open.front().dump, arguments.op).status();
+  if (missing.ok()) missing = in_option_words(check_choice(*open.front().dump, arguments.query));
+  const std::vector<OpenPart> parts = asked_of(std::move(open), arguments);
   if (parts.empty()) return missing;
   TENSORTAP_ASSIGN_OR_RETURN(const ExitCode code, replay_parts(arguments, parts, terminal));
   return dumps.code_of(code);
@@ -282,6 +317,9 @@ Action declare_replay(CLI::App& app) {
   app.add_option("dump", arguments->dump, "Folder of the dump")->type_name(kDump)->required();
   auto* op = app.add_option("op", arguments->op, "The op, as OP, OP@STEP, OP#CALL or OP@STEP#CALL (all ops)")->type_name("OP");
   add_part_option(app, arguments->part);
+  std::vector<CLI::Option*> selecting = add_op_options(app, arguments->query);
+  for (CLI::Option* one : add_step_options(app, arguments->query)) selecting.push_back(one);
+  for (CLI::Option* one : selecting) one->excludes(op);
   app.add_flag("--all", arguments->all, "Replay all ops and show every output, not only those that differ")->excludes(op);
   auto* runtime =
       app.add_option("--runtime", arguments->runtime,

@@ -11,6 +11,7 @@
 #include "cli/files/report_file.h"
 #include "cli/files/source_roots.h"
 #include "cli/text/arguments.h"
+#include "cli/text/selection_options.h"
 #include "report/write_report.h"
 #include "serve/part_answers.h"
 #include "serve/web_answers.h"
@@ -23,6 +24,7 @@ struct ReportOptions {
   std::string b;
   std::string out = "report.html";
   std::vector<std::string> source_roots;
+  RowQuery query;
 };
 
 Result<ExitCode> report(const ReportOptions& options, Terminal& terminal) {
@@ -36,7 +38,7 @@ Result<ExitCode> report(const ReportOptions& options, Terminal& terminal) {
     dumps.add(dump->path(), dump->index().completeness());
   }
   dumps.print_state(terminal);
-  TENSORTAP_ASSIGN_OR_RETURN(Json done, write_report_file(*answers, options.out, terminal));
+  TENSORTAP_ASSIGN_OR_RETURN(Json done, write_report_file(*answers, options.out, terminal, options.query));
   done["dump"] = dumps.json();
   if (terminal.json) {
     terminal.json_line(done);
@@ -54,6 +56,8 @@ Action declare_report(CLI::App& app) {
   app.add_option("reference", options->b, "Folder of the dump that is the reference")->type_name(kDump);
   app.add_option("--out", options->out, "The file to write (report.html); an existing file is replaced")->type_name(kFile);
   add_source_roots(app, options->source_roots);
+  add_op_options(app, options->query);
+  add_step_options(app, options->query);
   return [options](Terminal& terminal) { return report(*options, terminal); };
 }
 

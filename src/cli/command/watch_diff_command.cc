@@ -12,7 +12,10 @@
 #include "cli/files/part_access.h"
 #include "cli/text/arguments.h"
 #include "cli/text/member_text.h"
+#include "cli/text/selection_options.h"
 #include "find/watch_diff.h"
+#include "query/chosen_dump.h"
+#include "query/row_query.h"
 
 namespace tensortap::cli {
 namespace {
@@ -32,9 +35,15 @@ void print_one(Terminal& terminal, const Json& one) {
 void print_report(Terminal& terminal, const Json& report) {
   const Json& overwritten = report.at("overwritten");
   const Palette& palette = terminal.out_palette();
-  const std::string_view sure = report.at("reused_or_overwritten").empty() ? "was" : "is known to have been";
-  terminal.line(overwritten.empty() ? palette.green(fmt::format("no watched tensor {} overwritten while it was needed", sure))
-                                    : palette.red(fmt::format("overwritten tensors: {}", overwritten.size())));
+  const std::string unknown = member_text(report, "not_known");
+  if (!overwritten.empty()) {
+    terminal.line(palette.red(fmt::format("overwritten tensors: {}", overwritten.size())));
+  } else if (unknown.empty()) {
+    terminal.line(palette.green("no watched tensor was overwritten while it was needed"));
+  } else {
+    terminal.line(palette.yellow(
+        fmt::format("not known: {}; otherwise no watched tensor is known to have been overwritten while it was needed", unknown)));
+  }
   for (const Json& one : overwritten) print_one(terminal, one);
   if (!report.at("reused").empty()) {
     terminal.line(palette.bold("memory that was used again after the last op that reads it"));
@@ -52,32 +61,43 @@ void print_report(Terminal& terminal, const Json& report) {
   if (report.at("unknown") != 0) terminal.note(fmt::format("{} looks had nothing to compare with", member_text(report, "unknown")));
 }
 
-// Errors: kInvalidArgument for a dump without watched tensors, kIo for one that is not complete and may have lost them.
-Result<Json> ask(const DumpIndex& dump) {
-  const WatchReport found = watch_diff(dump);
+// Errors: kInvalidArgument for a dump without watched tensors, kIo for one that is not complete and may have lost them; those of a
+// selection.
+Result<Json> ask(const DumpIndex& dump, const RowQuery& query) {
+  if (const Status chosen = check_choice(dump, query); !chosen.ok()) return in_option_words(chosen);
+  TENSORTAP_ASSIGN_OR_RETURN(const RowFilter filter, RowFilter::make(query, dump));
+  const WatchReport found = watch_diff(dump, &filter);
   if (found.looks > 0) return watch_diff_json(dump, found);
+  if (is_selection(query) && watch_diff(dump).looks > 0) return not_found("no watched tensor is among the records that are chosen");
   if (!dump.completeness().holds_all())
     return io_error("the dump is incomplete, and the records that it has hold no look at a watched tensor");
   return invalid_argument(
       "no tensor of this dump was looked at again. Capture with \"trigger\": \"watch\", or AscendCL's dump_scene watcher");
 }
 
-Result<ExitCode> watch_difference(const FindTarget& target, Terminal& terminal) {
-  const FindQuestion question = {.ask = ask,
+struct WatchDiffOptions {
+  FindTarget target;
+  RowQuery query;
+};
+
+Result<ExitCode> watch_difference(const WatchDiffOptions& options, Terminal& terminal) {
+  const FindQuestion question = {.ask = [&options](const DumpIndex& dump) { return ask(dump, options.query); },
                                  .finds = [](const Json& report) { return !report.at("overwritten").empty(); },
                                  .print = [&terminal](const Json& report) { print_report(terminal, report); },
                                  .found = "overwritten tensors",
                                  .none = "no watched tensor was overwritten while it was needed"};
-  return ask_find(target, question, terminal);
+  return ask_find(options.target, question, terminal);
 }
 
 }  // namespace
 
 Action declare_watch_diff(CLI::App& app) {
-  const auto target = std::make_shared<FindTarget>();
-  app.add_option("dump", target->path, "Folder of the dump")->type_name(kDump)->required();
-  add_part_option(app, target->part);
-  return [target](Terminal& terminal) { return watch_difference(*target, terminal); };
+  const auto options = std::make_shared<WatchDiffOptions>();
+  app.add_option("dump", options->target.path, "Folder of the dump")->type_name(kDump)->required();
+  add_part_option(app, options->target.part);
+  add_op_options(app, options->query);
+  add_step_options(app, options->query);
+  return [options](Terminal& terminal) { return watch_difference(*options, terminal); };
 }
 
 }  // namespace tensortap::cli

@@ -49,13 +49,7 @@ void print_part(const PartAnswer& one, bool whole, const FindQuestion& question,
   const std::string title = terminal.out_palette().bold(printable(part_title(one.part)));
   if (!one.status.ok()) return terminal.line(fmt::format("{}: {}", title, printable(one.status.message())));
   if (!whole && one.finds) return terminal.line(fmt::format("{}: {}", title, question.brief(one.answer)));
-  if (!whole) {
-    const uint64_t unknown = count_in(one.answer, "unknown");
-    const uint64_t unseen = count_in(one.answer, "not_looked_at");
-    const std::string more =
-        concat(unseen == 0 ? "" : "; " + not_looked_at_text(unseen), unknown == 0 ? "" : fmt::format("; {} not known", unknown));
-    return terminal.line(fmt::format("{}: {}{}", title, question.none, more));
-  }
+  if (!whole) return terminal.line(fmt::format("{}: {}", title, question.none));
   terminal.line(title);
   question.print(one.answer);
 }
@@ -95,7 +89,8 @@ void print_parts(const std::vector<PartAnswer>& answers, bool all, const FindQue
     const Palette& palette = terminal.out_palette();
     const std::string_view none = all_clear_nothing(question, answers) ? "nothing to judge" : question.none;
     const std::string sentence = printable(parts_sentence(answers, question.found, none));
-    const bool unsure = !found && all_clear_nothing(question, answers);
+    const bool unsure =
+        all_clear_nothing(question, answers) || std::ranges::any_of(answers, [](const PartAnswer& one) { return is_partial(one.answer); });
     terminal.line(found ? palette.red(sentence) : unsure ? palette.yellow(sentence) : palette.green(sentence));
   }
   if (question.finish != nullptr) return;

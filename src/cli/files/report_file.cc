@@ -4,14 +4,16 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/text/selection_options.h"
 #include "report/write_report.h"
 
 namespace tensortap::cli {
 
-Result<Json> write_report_file(const WebAnswers& answers, const std::string& path, const Terminal& terminal) {
+Result<Json> write_report_file(const WebAnswers& answers, const std::string& path, const Terminal& terminal, const RowQuery& query) {
   Progress progress(terminal);
   const auto tell = [&progress](std::string_view stage, uint64_t done, uint64_t total) { progress.update(stage, done, total); };
-  auto done = write_report(answers, path, tell);
+  if (const Status known = check_query(query); !known.ok()) return in_option_words(known);
+  auto done = write_report(answers, path, tell, query);
   progress.finish();
   if (!done.ok()) return done;
   for (const Json& sentence : done->at("left_out")) terminal.note(sentence.get<std::string>());

@@ -3,7 +3,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <future>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -15,8 +20,12 @@ namespace tensortap::cli {
 namespace {
 
 constexpr int64_t kBetweenOpenings = 1'000'000'000;
+constexpr int64_t kShareOfOpening = 4;  // times what an opening took pass until the next one
 constexpr long kBetweenEvents = 250'000'000;
 constexpr int64_t kWaitForAnswer = 5'000'000'000;
+
+// How long a dump is not opened again that took so long to open.
+int64_t pause_after(int64_t opening_ns) { return std::max(kBetweenOpenings, kShareOfOpening * opening_ns); }
 
 std::string event(std::string_view name, const Json& data) { return concat("event: ", name, "\ndata: ", to_json_text(data), "\n\n"); }
 
@@ -42,12 +51,37 @@ Json reply_json(const std::vector<ControlAnswer>& answers) {
 
 }  // namespace
 
+// Answers that look through a dump end when they have, which may take long: no request waits for it.
+class LiveAnswers::Retired {
+ public:
+  void add(const WebAnswers* answers) noexcept {
+    const std::lock_guard lock(mutex_);
+    try {
+      std::erase_if(ending_,
+                    [](const std::future<void>& one) { return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+      ending_.push_back(std::async(std::launch::async, [answers] { delete answers; }));
+    } catch (const std::exception&) {  // no thread for it
+      delete answers;
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::future<void>> ending_;
+};
+
+LiveAnswers::LiveAnswers(std::string a, std::string b, SourceFiles sources)
+    : a_(std::move(a)), b_(std::move(b)), sources_(std::move(sources)), retired_(std::make_shared<Retired>()) {}
+
 Result<std::unique_ptr<LiveAnswers>> LiveAnswers::open(const std::string& a, const std::string& b, const SourceFiles& sources) {
   auto live = std::unique_ptr<LiveAnswers>(new LiveAnswers(a, b, sources));
   live->is_live_ = b.empty() && !sessions_in(a).empty();
   live->was_live_ = live->is_live_;
-  TENSORTAP_ASSIGN_OR_RETURN(live->answers_, live->is_live_ ? WebAnswers::open_growing(a, sources) : WebAnswers::open(a, b, sources));
+  const int64_t begin = monotonic_ns();
+  TENSORTAP_ASSIGN_OR_RETURN(auto opened, live->is_live_ ? WebAnswers::open_growing(a, sources) : WebAnswers::open(a, b, sources));
+  live->take(std::move(opened));
   live->looked_ns_ = monotonic_ns();
+  live->pause_ns_ = pause_after(live->looked_ns_ - begin);
   return live;
 }
 
@@ -61,17 +95,30 @@ bool LiveAnswers::is_live() const {
   return is_live_;
 }
 
+void LiveAnswers::take(std::unique_ptr<WebAnswers> opened) {
+  answers_ = {opened.release(), [retired = retired_](const WebAnswers* one) { retired->add(one); }};
+}
+
 std::shared_ptr<const WebAnswers> LiveAnswers::newest() {
-  const std::lock_guard lock(mutex_);
-  if (!is_live_ || monotonic_ns() - looked_ns_ < kBetweenOpenings) return answers_;
-  const bool runs = !sessions_in(a_).empty();
-  if (!runs || answers_->dumps().front()->changed()) {
-    // If the dump cannot be opened at the moment, the earlier answers stay.
-    if (auto opened = runs ? WebAnswers::open_growing(a_, sources_) : WebAnswers::open(a_, b_, sources_); opened.ok())
-      answers_ = *std::move(opened);
+  std::shared_ptr<const WebAnswers> known;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_live_ || is_opening_ || monotonic_ns() - looked_ns_ < pause_ns_) return answers_;
+    is_opening_ = true;
+    known = answers_;
   }
+  const int64_t begin = monotonic_ns();
+  const bool runs = !sessions_in(a_).empty();
+  // If the dump cannot be opened at the moment, the earlier answers stay.
+  Result<std::unique_ptr<WebAnswers>> opened = not_found("nothing is new");
+  if (!runs) opened = WebAnswers::open(a_, b_, sources_);
+  if (runs && known->dumps().front()->changed()) opened = WebAnswers::open_growing(a_, sources_);
+  const std::lock_guard lock(mutex_);
+  if (opened.ok()) take(*std::move(opened));
+  is_opening_ = false;
   is_live_ = runs;
   looked_ns_ = monotonic_ns();
+  pause_ns_ = pause_after(looked_ns_ - begin);
   return answers_;
 }
 

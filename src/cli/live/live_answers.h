@@ -20,7 +20,8 @@
 namespace tensortap::cli {
 
 // Thread-safe. A dump is live if a capture runs in its folder when it is opened, and if no other dump is open. A live dump is opened again,
-// at most once a second, when it has grown and a request comes, and a last time when the capture ends.
+// at most once a second, and for a fifth of the time, when it has grown and a request comes, and a last time when the capture ends. No
+// request waits for that, except one that comes when the program has ended.
 class LiveAnswers {
  public:
   // Errors: as WebAnswers::open().
@@ -31,7 +32,9 @@ class LiveAnswers {
   [[nodiscard]] WebService service();
 
  private:
-  LiveAnswers(std::string a, std::string b, SourceFiles sources) : a_(std::move(a)), b_(std::move(b)), sources_(std::move(sources)) {}
+  class Retired;
+  LiveAnswers(std::string a, std::string b, SourceFiles sources);
+  void take(std::unique_ptr<WebAnswers> opened);
   // The answers about the dump as it is now.
   std::shared_ptr<const WebAnswers> newest();
   [[nodiscard]] bool is_live() const;
@@ -45,11 +48,14 @@ class LiveAnswers {
   const std::string a_;
   const std::string b_;
   const SourceFiles sources_;
-  mutable std::mutex mutex_;  // for what is below
+  const std::shared_ptr<Retired> retired_;  // what became of the answers before
+  mutable std::mutex mutex_;                // for what is below
   std::shared_ptr<const WebAnswers> answers_;
   bool was_live_ = false;  // when it was opened
   bool is_live_ = false;
+  bool is_opening_ = false;  // a request opens it again
   int64_t looked_ns_ = 0;
+  int64_t pause_ns_ = 0;  // until it may be opened again
 };
 
 }  // namespace tensortap::cli

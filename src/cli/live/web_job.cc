@@ -56,8 +56,16 @@ bool are_of_ranks(const std::vector<JobDump>& dumps) {
 std::string text_of(const Json& part) {
   const Json* first = member(part, "first_nonfinite");
   if (const std::string problem = text_in(part, "problem"); !problem.empty()) return problem;
-  const char* otherwise = part.value("finds", false) ? "findings" : saw_nothing(part) ? "nothing was looked at" : "no NaN and no Inf";
-  std::string text = first != nullptr ? nonfinite_text(*first) : std::string(otherwise);
+  std::string text = "no NaN and no Inf";
+  if (first != nullptr) {
+    text = nonfinite_text(*first);
+  } else if (part.value("finds", false)) {
+    text = "findings";
+  } else if (saw_nothing(part)) {
+    text = "nothing was looked at";
+  } else if (is_partial(part)) {
+    text = concat("not known: ", text_in(part, "not_known"));
+  }
   const Json& reasons = part.at("dump").at("reasons");
   if (!reasons.empty()) text += concat("; incomplete: ", reasons.front().get<std::string>());
   return text;

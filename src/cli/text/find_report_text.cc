@@ -150,8 +150,8 @@ void add_other_origins(AnswerLines& lines, const Json& report, const Json* told)
               fmt::format("harmless: {}, nothing of which reached a value that the program read, a parameter or a result", count), false);
 }
 
-// The answer for a healthy dump.
-std::string_view healthy_text(const Json& report) {
+// The answer for a dump whose known values are healthy.
+std::string_view known_healthy_text(const Json& report) {
   if (saw_nothing(report)) {
     return count_in(report, "records") == 0 ? "nothing was looked at: the dump has no records"
                                             : "unknown: the dump counts NaN and Inf in none of its records";
@@ -163,6 +163,14 @@ std::string_view healthy_text(const Json& report) {
   return report.at("not_captured").empty() ? "no NaN and no Inf" : "no NaN and no Inf in what was captured";
 }
 
+// Whether the first line is about records whose NaN and Inf are not known.
+bool begins_with_unknown(const Json& report) { return count_in(report, "unknown") > 0 && !saw_nothing(report); }
+
+std::string healthy_text(const Json& report) {
+  const std::string text(known_healthy_text(report));
+  return begins_with_unknown(report) ? fmt::format("not known: {}; otherwise {}", member_text(report, "not_known"), text) : text;
+}
+
 // What of an answer that clears something was not seen.
 void add_not_captured(AnswerLines& lines, const Json& report) {
   const Json& reasons = report.at("not_captured");
@@ -172,6 +180,7 @@ void add_not_captured(AnswerLines& lines, const Json& report) {
 }
 
 void add_unknown(AnswerLines& lines, const Json& report) {
+  if (report.at("first_nonfinite").is_null() && begins_with_unknown(report)) return;
   if (const uint64_t count = count_in(report, "not_looked_at"); count > 0) lines.line(not_looked_at_text(count));
   if (const uint64_t count = count_in(report, "left_out"); count > 0)
     lines.line(fmt::format("not known: {} that a limit of the capture left out", counted(count, "record")));
@@ -274,10 +283,8 @@ void print_find_report(Terminal& terminal, const Json& report, bool all) {
   if (report.at("first_nonfinite").is_object()) {
     add_first(lines, report, origin);
   } else {
-    const std::string_view text = healthy_text(report);
-    const bool is_sure =
-        count_in(report, "unknown") == 0 && count_in(report, "not_looked_at") == 0 && !is_partial(report) && !saw_nothing(report);
-    lines.line(is_sure ? lines.palette().green(text) : std::string(text));
+    const std::string text = healthy_text(report);
+    lines.line(is_partial(report) ? lines.palette().yellow(text) : lines.palette().green(text));
     add_not_captured(lines, report);
   }
   add_unknown(lines, report);

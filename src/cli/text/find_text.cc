@@ -117,7 +117,9 @@ void print_trends(Terminal& terminal, const Json& report) {
   } else if (trends.empty() && count_in(report, "judged") == 0) {
     terminal.line(fmt::format("nothing to judge: no series has statistics of {} steps ({})", kLeastJudged, judged));
   } else if (trends.empty()) {
-    terminal.line(terminal.out_palette().green("no trend stands out") + fmt::format(" ({})", judged));
+    const std::string unknown = member_text(report, "not_known");
+    terminal.line(unknown.empty() ? terminal.out_palette().green("no trend stands out") + fmt::format(" ({})", judged)
+                                  : fmt::format("not known: {}; otherwise no trend stands out ({})", unknown, judged));
   }
   if (const uint64_t nonfinite = count_in(report, "nonfinite") - count_in(report, "harmless"); nonfinite > 0) {
     terminal.line(terminal.out_palette().red(fmt::format("{} of them end with NaN or Inf", nonfinite)) +

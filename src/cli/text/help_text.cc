@@ -27,6 +27,17 @@ std::vector<std::string> wrapped(std::string_view text, size_t width) {
   return lines;
 }
 
+std::string fitted_line(std::string_view line, size_t width) {
+  constexpr std::string_view kIndent = "      ";
+  if (!line.starts_with(' ')) return concat(join(wrapped(line, width), "\n"), "\n");
+  const size_t begin = line.find_first_not_of(' ');
+  const size_t gap = begin == std::string_view::npos ? begin : line.find("  ", begin);
+  if (text_width(line) <= width || gap == std::string_view::npos) return concat(line, "\n");
+  std::string text = concat(line.substr(0, gap), "\n");
+  for (const std::string& part : wrapped(trim(line.substr(gap)), width - kIndent.size())) text += concat(kIndent, part, "\n");
+  return text;
+}
+
 class HelpFormatter : public CLI::Formatter {
  public:
   explicit HelpFormatter(size_t width) : width_(width) {}
@@ -48,6 +59,12 @@ class HelpFormatter : public CLI::Formatter {
     for (size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at)) text.erase(at, 1);
     return text;
   }
+
+  std::string make_description(const CLI::App* app) const override {
+    return concat(join(wrapped(app->get_description(), width_), "\n"), "\n");
+  }
+
+  std::string make_footer(const CLI::App* app) const override { return fitted_lines(app->get_footer(), width_); }
 
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
     const std::string value = option->get_items_expected_max() == 0 ? "" : option->get_type_name();
@@ -71,6 +88,12 @@ class HelpFormatter : public CLI::Formatter {
 }  // namespace
 
 size_t help_width(size_t terminal_width) { return std::clamp(terminal_width == 0 ? kMostWidth : terminal_width, kLeastWidth, kMostWidth); }
+
+std::string fitted_lines(std::string_view text, size_t width) {
+  std::string fitted;
+  for (const std::string_view line : split(text, '\n')) fitted += fitted_line(line, width);
+  return fitted;
+}
 
 // A left side that is too long gets a separate line.
 std::string help_row(const std::string& left, std::string_view description, size_t width) {

@@ -20,6 +20,10 @@ size_t help_width(size_t terminal_width);
 // A row of a help text: names on the left, what they mean on the right.
 std::string help_row(const std::string& names, std::string_view meaning, size_t width);
 
+// Lines of examples: a command, and behind two blanks or more what it does; what does not fit beside it stands below it. Other lines are
+// wrapped.
+std::string fitted_lines(std::string_view text, size_t width);
+
 // "MODEL.onnx", "SOURCE... TARGET": the arguments of a command, in their order.
 std::string arguments_text(const CLI::App& app);
 

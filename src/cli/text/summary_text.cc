@@ -153,6 +153,23 @@ void add_records(const Json& report, const Palette& palette, Lines& lines) {
   lines.add(lost != nullptr && *lost == 0 ? News::kFact : News::kMissing, "records", text + lost_text(report, palette));
 }
 
+// What is said where no NaN and no Inf matters.
+void add_healthy(const Json& report, const Palette& palette, Lines& lines) {
+  const uint64_t harmless = count_in(report, "harmless");
+  if (harmless == 0 && saw_nothing(report)) {
+    return lines.add(News::kMissing, "non-finite", palette.red("unknown: no tensor was looked at"));
+  }
+  if (harmless == 0 && member(report, "dump") == nullptr) return;
+  const uint64_t in_part = count_in(report, "not_counted");
+  const bool is_whole = in_part == 0 && count_in(report, "not_looked_at") == 0 && report.value("complete", true);
+  std::string text =
+      in_part == 0 ? "" : palette.red(fmt::format("not known: {} not looked at, or only in part", counted(in_part, "tensor")));
+  if (!text.empty()) text += "; ";
+  text += harmless > 0 ? fmt::format("none in what the program saw; {} made some that did no harm", counted(harmless, "op"))
+                       : std::string(is_whole ? "none seen" : "none in what was looked at");
+  lines.add(is_whole ? News::kFact : News::kMissing, "non-finite", text);
+}
+
 void add_checks(const Json& report, const Palette& palette, Lines& lines) {
   if (const Json* identical = member(report, "identical"); identical != nullptr && identical->is_boolean()) {
     lines.add(
@@ -178,16 +195,8 @@ void add_checks(const Json& report, const Palette& palette, Lines& lines) {
   if (const Json* first = member(report, "first_nonfinite")) {
     lines.add(News::kBad, "non-finite", palette.red("first at ") + nonfinite_text(*first));
     lines.add(News::kBad, "began at", origin_text(report, palette));
-  } else if (const uint64_t harmless = count_in(report, "harmless"); harmless > 0) {
-    lines.add(News::kFact, "non-finite",
-              fmt::format("none in what the program saw; {} made some that did no harm", counted(harmless, "op")));
-  } else if (report.contains("first_nonfinite") && saw_nothing(report)) {
-    lines.add(News::kMissing, "non-finite", palette.red("unknown: no tensor was looked at"));
-  } else if (report.contains("first_nonfinite") && member(report, "dump") != nullptr) {
-    const uint64_t in_part = count_in(report, "not_counted");
-    const bool is_whole = in_part == 0 && count_in(report, "not_looked_at") == 0;
-    const std::string rest = in_part == 0 ? "" : fmt::format("; {} not looked at, or only in part", counted(in_part, "tensor"));
-    lines.add(News::kFact, "non-finite", is_whole ? "none seen" : "none in what was looked at" + rest);
+  } else if (report.contains("first_nonfinite")) {
+    add_healthy(report, palette, lines);
   }
 }
 

@@ -65,12 +65,12 @@ export function TypeField({ which, value, onTake }: { which: Which; value: strin
   const [typed, setTyped] = useState(value);
   const before = typed.slice(0, typed.lastIndexOf(',') + 1);
   const names = useNames(which, 'type', typed.slice(before.length).trim()).map((hit) => before + hit.name);
-  return <Field name="type" label="Type" hint="Conv,Gemm" value={value} suggested={names} onType={setTyped} onTake={onTake} />;
+  return <Field name="type" label="Type" hint="Conv" value={value} suggested={names} onType={setTyped} onTake={onTake} />;
 }
 
 export function OpField({ which, value, label, onTake }: { which: Which; value: string; label: string; onTake(text: string): void }) {
   const [typed, setTyped] = useState(value);
   const names = useNames(which, 'op', typed.trim());
   const suggested = [...new Set(names.map((hit) => hit.name))];
-  return <Field name="op" label={label} hint="name or pattern" value={value} suggested={suggested} onType={setTyped} onTake={onTake} />;
+  return <Field name="op" label={label} hint="name" value={value} suggested={suggested} onType={setTyped} onTake={onTake} />;
 }

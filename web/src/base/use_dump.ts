@@ -25,20 +25,25 @@ export function useDump(): OpenDump {
   useEffect(() => {
     let timer = 0;
     let gone = false;
+    let isWhole = false; // A whole answer is shown: of a dump that grows the first one of the next turn says less.
     const load = async (path: string) => {
       const answer = await get<DumpAnswer>(path);
       // The same answer is the same object, so that nothing is drawn again.
       const next = (old: State) =>
         old.error === null && JSON.stringify(old.answer) === JSON.stringify(answer) ? old : { answer, error: null };
-      if (!gone) setState(next);
+      if (!gone && (answer.complete || !isWhole)) setState(next);
+      isWhole ||= answer.complete;
       return answer;
     };
     const ask = async () => {
       let wait = LATER;
       try {
         let answer = await load(isReport() ? WHOLE : `${WHOLE}?wait=no`);
+        const begun = performance.now();
         if (!answer.complete && !gone) answer = await load(WHOLE);
         if (gone) return;
+        // Looking through a large dump that grows must not be all that the machine does.
+        wait = Math.max(wait, 10 * (performance.now() - begun));
         if (answer.compare?.state === 'running') wait = SOON;
       } catch (problem) {
         if (gone) return;

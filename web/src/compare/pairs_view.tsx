@@ -43,7 +43,7 @@ function Cells({ pair }: { pair: Pair }) {
     <>
       {COLUMNS.map((column) => {
         const text = column.text(pair);
-        const isName = column.name === 'of A' || column.name === 'of B';
+        const isName = column.name === 'of A' || (column.name === 'of B' && pair.a !== pair.b);
         const kind = column.isNumber
           ? 'cell number'
           : column.name === 'verdict'
