@@ -1,4 +1,4 @@
-// The ranks of a job: the dumps that they left, what each holds, and passes over their records, one dump at a time.
+// The ranks of a job: the dumps that they left, what each holds, and passes over their records, a few dumps at a time.
 
 #ifndef TENSORTAP_RANKS_RANK_JOB_H_
 #define TENSORTAP_RANKS_RANK_JOB_H_
