@@ -205,7 +205,7 @@ def test_dumps_without_durations_are_refused(tmp_path: Path) -> None:
     rows.flush()
     for dump, options, words in (
         (tmp_path / "untimed", (), "no record has the duration of its op"),
-        (source, ("--step", "7"), "at step 7"),
+        (source, ("--step", "7"), 'no record is of step "7"'),
         (source, ("--step", "x"), "--step"),
         (source, ("--key", "l2"), "--key: only --to model-explorer has it"),
     ):

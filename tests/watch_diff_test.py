@@ -84,11 +84,11 @@ def test_memory_that_a_runtime_planned_is_reused_and_nobody_is_accused(tmp_path:
     for manifest in dump.rglob(".tensortap"):
         shutil.rmtree(manifest)
     done = tensortap("watch-diff", dump, "--json")
-    assert done.code == 0
+    assert done.code == 3, "an overwritten tensor may be among them"
     assert done.object["overwritten"] == done.object["reused"] == []
     assert len(done.object["reused_or_overwritten"]) == changed
     words = tensortap("watch-diff", dump)
-    assert words.code == 0
+    assert words.code == 3 and words.out.startswith("not known: the dump does not record which ops read "), words.out
     assert "reused or overwritten: unknown" in words.out
 
 
