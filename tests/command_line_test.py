@@ -192,6 +192,11 @@ def test_an_answer_over_nothing_is_no_all_clear(folder: Path, tmp_path: Path) ->
     assert done.code == 0 and "non-finite  none seen" in done.err, "all were looked at"
     clear = tensortap("find", tmp_path / "condition")
     assert (clear.code, clear.out) == (0, "no NaN and no Inf\n"), clear
+    (tmp_path / "overflow.json").write_text('{"trigger": "overflow"}')
+    gated = tensortap("run", folder / "m.onnx", "--config", tmp_path / "overflow.json", "--out", tmp_path / "gated")
+    assert gated.code == 0 and "no op made one of finite values" in gated.err, gated.err
+    clear = tensortap("find", tmp_path / "gated")
+    assert (clear.code, clear.out) == (0, "no op made NaN or Inf of finite values\n"), "inputs that were not finite are not looked for"
     described = tensortap("run", folder / "m.onnx", "--describe", "--out", tmp_path / "described")
     assert "none seen" not in described.err, described.err
     unknown = tensortap("find", tmp_path / "described")

@@ -166,7 +166,8 @@ void add_healthy(const Json& report, const Palette& palette, Lines& lines) {
       in_part == 0 ? "" : palette.red(fmt::format("not known: {} not looked at, or only in part", counted(in_part, "tensor")));
   if (!text.empty()) text += "; ";
   text += harmless > 0 ? fmt::format("none in what the program saw; {} made some that did no harm", counted(harmless, "op"))
-                       : std::string(is_whole ? "none seen" : "none in what was looked at");
+          : member(report, "trigger") != nullptr && is_whole ? std::string("no op made one of finite values")
+                                                             : std::string(is_whole ? "none seen" : "none in what was looked at");
   lines.add(is_whole ? News::kFact : News::kMissing, "non-finite", text);
 }
 
