@@ -24,7 +24,7 @@ function number(name: keyof Pair & string, title = name, width = '6.6rem'): Colu
 const COLUMNS: Column[] = [
   { name: 'verdict', width: '7rem', isNumber: false, text: (pair) => pair.verdict },
   { name: 'of A', width: 'minmax(14rem, 3fr)', isNumber: false, text: (pair) => pair.a },
-  { name: 'of B', width: 'minmax(6.5rem, 1fr)', isNumber: false, text: (pair) => (pair.a === pair.b ? 'same name' : pair.b) },
+  { name: 'of B', width: 'minmax(6.5rem, 1fr)', isNumber: false, text: (pair) => (pair.a === pair.b ? 'the same' : pair.b) },
   { name: 'type', width: 'minmax(6.5rem, 1fr)', isNumber: false, text: (pair) => pair.type_a },
   { name: 'shape', width: 'minmax(9rem, 1fr)', isNumber: false, text: (pair) => formatShape(pair.shape_a) },
   number('step_a', 'step', '4rem'),
