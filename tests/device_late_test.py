@@ -28,20 +28,20 @@ def waited(done: Captured) -> int:
     return sum(int(device["waited"]) for device in done.dump.run["devices"])
 
 
-def train(folder: Path, device: dict[str, str], way: str, delay: str, *options: str) -> tuple[Captured, dict[str, Any]]:
+def train(folder: Path, device: dict[str, str], way: str, delay: str, option: str = "--stats") -> tuple[Captured, dict[str, Any]]:
     """Capture the training, and give what it printed."""
     folder.mkdir()
-    done = on_device(folder, device, TRAIN, "tapdev", delay, options=["--device-stats", way, *options])
+    done = on_device(folder, device, TRAIN, "tapdev", delay, options=["--device-stats", way, option])
     return done, json.loads(done.out)
 
 
-@each_row("options", [("--stats",), ("--full",)])
-def test_records_without_waiting_are_those_with_waiting(tmp_path: Path, device: dict[str, str], options: tuple[str, ...]) -> None:
-    exact, expected = train(tmp_path / "wait", device, "wait", "100", *options)
+@each_row(("option", "delays"), [("--stats", ["0", "100", "1000"]), ("--full", ["100"])])
+def test_records_without_waiting_are_those_with_waiting(tmp_path: Path, device: dict[str, str], option: str, delays: list[str]) -> None:
+    exact, expected = train(tmp_path / "wait", device, "wait", "100", option)
     plain = json.loads(alone(tmp_path, device, TRAIN, "tapdev", "0"))
     assert expected["counters"]["host_waits"] > plain["counters"]["host_waits"], "the test device counts waits"
-    for delay in ("0", "100", "1000"):
-        done, found = train(tmp_path / delay, device, "auto", delay, *options)
+    for delay in delays:
+        done, found = train(tmp_path / delay, device, "auto", delay, option)
         for key in ("losses", "parameters", "random", "readings"):
             assert found[key] == plain[key], key
         assert done.dump.run["not_looked_at"] == 0
