@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <limits>
-#include <set>
 #include <thread>
 #include <vector>
 
