@@ -235,12 +235,13 @@ class JobQuestions {
   Status nothing_chosen() {
     std::vector<std::string> sentences;
     bool any = false;
-    job_.visit([&](const OpenRankDump& open, size_t) {
+    const auto ask = [&](const OpenRankDump& open, size_t) {
       const DumpIndex* const dumps[] = {&open.dump};
       std::vector<std::string> own = unmatched_names(dumps, request_.query);
       any = any || own.empty();
       if (sentences.empty()) sentences = std::move(own);
-    });
+    };
+    for (size_t dump = 0; dump < job_.dumps(); ++dump) job_.visit_one(dump, ask);
     if (any || sentences.empty()) return not_found("no value that ranks are compared by is among the records that are chosen");
     return not_found(join(sentences, "; "));
   }
