@@ -184,7 +184,7 @@ void follow_python(const char* (*open)(const char* config, const char* config_na
   events.optimizer_made = optimizer_made;
   events.optimizer_gone = optimizer_gone;
   events.program_raised = program_raised;
-  events.is_step_of_path = is_step_of_path;
+  events.is_step_module = is_step_of_path;
   events.step_module_begins = step_module_begins;
   events.set_dump = set_dump;
   events.add_fact = add_fact;
