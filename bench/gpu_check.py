@@ -46,7 +46,7 @@ class Row:
     hides: bool = False  # something of it runs unseen by design
     alone: bool = False
     exact: bool = True  # whether capture leaves the kernels that run
-    cuda: bool = False  # whether other devices lack what the program is about
+    cuda: bool = False  # whether the program needs CUDA
 
 
 ROWS = {
@@ -112,16 +112,13 @@ class Check:
         self.command = command
         self.work = work
         self.deadline = time.time() + float(given.seconds)
-        # The programs run in another folder.
-        path = os.environ.get("PYTHONPATH", "")
-        self.environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(one).resolve()) for one in path.split(os.pathsep) if one)}
 
     def left(self) -> float:
         """Give the seconds that are left."""
         return self.deadline - time.time()
 
     def lacks(self, row: Row) -> bool:
-        """Say whether the device is not what a row is about."""
+        """Say whether a row needs another device."""
         return row.cuda and self.given.device.split(":")[0] != "cuda"
 
     def run(self, name: str, tag: str, before: list[str]) -> dict[str, Any]:
@@ -134,14 +131,7 @@ class Check:
         try:
             limit = min(self.left(), self.given.each)
             done = subprocess.run(
-                [*before, *words],
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=limit,
-                check=False,
-                cwd=self.work,
-                env=self.environment,
+                [*before, *words], capture_output=True, text=True, errors="replace", timeout=limit, check=False, cwd=self.work
             )
         except subprocess.TimeoutExpired as late:
             return {"missing": f"took more than {late.timeout:.0f} s", "stderr": str((late.stderr or b"")[-3000:])}
@@ -371,6 +361,10 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     """Check every row."""
     given = arguments()
+    # The programs run in another folder.
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        str(Path(one).resolve()) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one
+    )
     given.out.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="gpu_check."))
     check = Check(given, given.tap.resolve() if given.tap else unpacked(given.wheel, work), work)

@@ -63,7 +63,8 @@ def main() -> None:
     if arguments.child:
         return child()
     meter = LoadMeter()
-    alone, under = [], []
+    alone: list[float] = []
+    under: list[float] = []
     for turn in range(arguments.turns):
         with tempfile.TemporaryDirectory(prefix="tensortap-bench-") as folder:
             words = [os.environ["TENSORTAP_COMMAND"], "exec", "--quiet", "--out", f"{folder}/dump", *arguments.options.split(), "--"]

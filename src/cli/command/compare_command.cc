@@ -278,7 +278,7 @@ void print_unpaired(Terminal& terminal, const DumpComparison& comparison) {
 }
 
 // Pairs that could not be compared are never a success, whatever the rest is.
-ExitCode exit_code_of(const ComparisonSummary& summary, const Terminal& terminal) {
+ExitCode comparison_code(const ComparisonSummary& summary, const Terminal& terminal) {
   if (summary.unreadable > 0) {
     terminal.warn(printable(
         fmt::format("a dump is damaged: the tensors of {} of {} records could not be read, only statistics are compared; the first: {}",
@@ -347,7 +347,7 @@ Result<ExitCode> compare_part(const CompareOptions& options, const ComparedPart&
   if (comparison.steps().by_order) {
     terminal.note("no step is in both dumps: steps are compared in their order (--steps changes that)");
   }
-  ExitCode code = dumps.code_of(exit_code_of(comparison.summary(), terminal));
+  ExitCode code = dumps.code_of(comparison_code(comparison.summary(), terminal));
   const bool ended_early = !summary["summary"]["ended_early_a"].is_null() || !summary["summary"]["ended_early_b"].is_null();
   if (ended_early && code == ExitCode::kFine) code = ExitCode::kFailed;
   if (kept != nullptr) TENSORTAP_RETURN_IF_ERROR(report_part(options, part, *std::move(a), *std::move(b), std::move(kept), terminal));

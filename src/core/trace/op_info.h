@@ -72,7 +72,7 @@ inline constexpr std::string_view kHostFilled = "host_filled";           // true
 inline constexpr std::string_view kOverwrites = "overwrites";            // numbers of the inputs that it writes and does not read
 inline constexpr std::string_view kParameters = "parameters";            // numbers of the inputs that are parameters of the model
 inline constexpr std::string_view kForwardOp = "forward";                // name of the op whose gradient this one computes a part of
-inline constexpr std::string_view kOnDevice = "on_device";               // "cuda:1", which its inputs were on: durations are those of launches
+inline constexpr std::string_view kOnDevice = "on_device";               // "cuda:1", of its inputs: its durations are those of launches
 inline constexpr std::string_view kPass = "pass";  // "backward" or "update", of an operator that such a pass runs by itself
 // For the pseudo-op that looks at one op's outputs after another op ran (trigger "watch"): the names of the two.
 inline constexpr std::string_view kWatcherOp = "watcher";

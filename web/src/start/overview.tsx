@@ -155,7 +155,9 @@ export function Overview({ dump }: { dump: DumpInfo }) {
             title="Slowest ops"
             lines={answer.slowest}
             link={op}
-            text={(line) => `${seconds(line.seconds)} in ${counted(line.calls, 'call')}, ${formatNumber(line.share * 100, 2)} % of all${launches(line)}`}
+            text={(line) =>
+              `${seconds(line.seconds)} in ${counted(line.calls, 'call')}, ${formatNumber(line.share * 100, 2)} % of all${launches(line)}`
+            }
           />
           <List
             title="Biggest tensors"
