@@ -251,16 +251,14 @@ def test_files_of_msits_tree_hold_what_the_program_computed(tmp_path: Path, devi
 
 def test_the_folder_of_msits_tree_has_the_number_of_the_tensors_device(tmp_path: Path, device: dict[str, str]) -> None:
     program = SAVED.replace('"tapdev")', '"tapdev:1")') + "on_the_host = torch.ones(3) + 1\n"
-    done = on_device(tmp_path, device, program, options=["--layout", "msit", "--tensors"])
+    on_device(tmp_path, device, program, options=["--layout", "msit", "--tensors"])
     (first,) = (tmp_path / "dump").glob("msit_dump_*/tensors/0_*")
     (second,) = (tmp_path / "dump").glob("msit_dump_*/tensors/1_*")
     saved = np.load(tmp_path / "saved.npz")
-    made = sorted(second.glob("*/*_Sequential/*_ReLU/0_ReluOperation/after/outtensor0.bin"))
-    made = made or sorted(second.glob("*/*_ReLU/0_ReluOperation/after/outtensor0.bin"))
+    made = sorted(second.glob("*/*_ReLU/0_ReluOperation/after/outtensor0.bin"))
     assert [path.read_bytes().partition(b"$End=1\n")[2] for path in made] == [saved["y0"].tobytes(), saved["y1"].tobytes()]
     assert not list(first.rglob("*ReluOperation*"))
     assert [path.parents[1].name for path in first.rglob("outtensor0.bin") if "AddOperation" in str(path)], "what the host computed"
-    assert {op["attributes"]["on_device"] for op in done.dump.ops if op["type"] == "relu" and op["level"] == "op"} == {"tapdev:1"}
 
 
 def test_the_time_of_an_op_on_a_device_is_said_to_be_that_of_its_launch(tmp_path: Path, device: dict[str, str]) -> None:

@@ -90,6 +90,7 @@ void Ops::add(OpId id, const OpInfo& info) {
   op.pseudo = is_pseudo_op(info);
   op.process = process_of(info);
   if (op.process.empty()) op.process = folder_of(info);
+  op.on_device = has_attribute(info, kOnDevice);
   op.parent = info.parent;
   op.type = pass_of(info) + operation_type(info);
   op.is_kernel = info.level == Level::kKernel;
@@ -98,12 +99,19 @@ void Ops::add(OpId id, const OpInfo& info) {
   if (!op.pseudo) place(op, info.id.empty() ? place_in_tree : info.id);
 }
 
-// Next to the operation that it is a part of, even where that one's inputs are on another device.
+// Next to the operation that it is a part of. The device of a module is not known before that of the first operation in it.
 std::string Ops::folder_of(const OpInfo& info) {
-  if (const Op* parent = find(info.parent)) return parent->process;
   const std::string device = attribute_text(info, kOnDevice);
   const size_t colon = device.rfind(':');
-  return colon == std::string::npos ? process_ : concat(device.substr(colon + 1), process_.substr(process_.find('_')));
+  const bool is_known = colon != std::string::npos;
+  const std::string own = is_known ? concat(device.substr(colon + 1), process_.substr(process_.find('_'))) : process_;
+  Op* const parent = find(info.parent);
+  if (parent == nullptr) return own;
+  for (Op* above = parent; is_known && above != nullptr && !above->on_device; above = find(above->parent)) {
+    above->process = own;
+    above->on_device = true;
+  }
+  return parent->process;
 }
 
 // Below its parent, or among the root operations of the process.

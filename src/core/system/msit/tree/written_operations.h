@@ -22,6 +22,7 @@ struct Op {
   std::string parameters;  // content of op_param.json, "" = it has none
   OpId parent = kNoOp;
   bool known = false;
+  bool on_device = false;  // `process` has the number of the device of its inputs, or of those of an operation in it
   bool is_kernel = false;
   bool is_leaf = true;      // nothing but kernels is below it
   bool pseudo = false;      // an input or weight of the graph, which has no folder
