@@ -54,6 +54,8 @@ ROWS = {
     "mlp full": Row("mlp", ("--full",)),
     "mlp wait": Row("mlp", ("--stats", "--device-stats", "wait")),
     "mlp host": Row("mlp", ("--stats", "--device-stats", "host"), codes=(0, 3), hides=True),
+    "mlp operators": Row("mlp", ("--stats", "--device-stats", "operators"), codes=(0, 3), hides=True),
+    "gpt operators": Row("gpt", ("--stats", "--device-stats", "operators"), codes=(0, 1, 3), hides=True),
     "mlp off": Row("mlp", ("--stats", "--device-stats", "off"), codes=(3,), hides=True),
     "fused": Row("fused", ("--tensors",)),
     "gpt": Row("gpt", codes=(0, 1)),
@@ -83,6 +85,7 @@ WAYS = {
     "--stats --slots out": ("--stats", "--slots", "out"),
     "--device-stats wait": ("--stats", "--device-stats", "wait"),
     "--device-stats host": ("--stats", "--device-stats", "host"),
+    "--device-stats operators": ("--stats", "--device-stats", "operators"),
     "--device-stats off": ("--stats", "--device-stats", "off"),
 }
 

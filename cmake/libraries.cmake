@@ -26,13 +26,17 @@ endif()
 # What tools/layers.txt lets the sources stand on.
 set(tensortap_below_sources tensortap_base tensortap_tensor tensortap_format tensortap_exec tensortap_python)
 
+# tensortap_inside_of_source(NAME SOURCE...): all of a source but its entries, as a static library, which its tests link, too.
+function(tensortap_inside_of_source name)
+  add_library(${name} STATIC ${ARGN})
+  tensortap_precompile(${name} library)
+  target_link_libraries(${name} PUBLIC tensortap_flags ${tensortap_below_sources} Threads::Threads ${CMAKE_DL_LIBS})
+endfunction()
+
 file(GLOB_RECURSE onnxruntime_sources CONFIGURE_DEPENDS src/capture/source/onnxruntime/*.cc)
 list(FILTER onnxruntime_sources EXCLUDE REGEX "_test\\.cc$|/(exec_|model_)?entry\\.cc$")
 if(onnxruntime_sources)
-  # The inside of the source as a static library, for its unit tests, the model tests and the fuzz target.
-  add_library(tensortap_source STATIC ${onnxruntime_sources})
-  tensortap_precompile(tensortap_source library)
-  target_link_libraries(tensortap_source PUBLIC tensortap_flags ${tensortap_below_sources} Threads::Threads ${CMAKE_DL_LIBS})
+  tensortap_inside_of_source(tensortap_source ${onnxruntime_sources})
   if(TARGET tensortap_capture_library)
     tensortap_shared_library(tensortap_onnxruntime
       SOURCES src/capture/source/onnxruntime/run/entry.cc src/capture/source/onnxruntime/program/exec_entry.cc src/capture/source/onnxruntime/run/model_entry.cc
@@ -79,13 +83,11 @@ endif()
 file(GLOB_RECURSE pytorch_sources CONFIGURE_DEPENDS src/capture/source/pytorch/*.cc)
 list(FILTER pytorch_sources EXCLUDE REGEX "_test\\.cc$|/(python_)?entry\\.cc$|/adapter/")
 if(pytorch_sources)
-  add_library(tensortap_pytorch_source STATIC ${pytorch_sources})
+  tensortap_inside_of_source(tensortap_pytorch_source ${pytorch_sources})
   if(TENSORTAP_UNIT_TESTS)
     # Who tests a part of it takes that part's objects alone.
     set_target_properties(tensortap_pytorch_source PROPERTIES UNITY_BUILD OFF)
   endif()
-  tensortap_precompile(tensortap_pytorch_source library)
-  target_link_libraries(tensortap_pytorch_source PUBLIC tensortap_flags ${tensortap_below_sources} Threads::Threads ${CMAKE_DL_LIBS})
   tensortap_shared_library(tensortap_pytorch SOURCES src/capture/source/pytorch/entry/entry.cc src/capture/source/pytorch/entry/python_entry.cc
     LIBRARIES tensortap_pytorch_source tensortap_capture_library)
 endif()
@@ -94,9 +96,7 @@ endif()
 file(GLOB ggml_sources CONFIGURE_DEPENDS src/capture/source/ggml/*.cc)
 list(FILTER ggml_sources EXCLUDE REGEX "_test\\.cc$|/entry\\.cc$")
 if(ggml_sources)
-  add_library(tensortap_ggml_source STATIC ${ggml_sources})
-  tensortap_precompile(tensortap_ggml_source library)
-  target_link_libraries(tensortap_ggml_source PUBLIC tensortap_flags ${tensortap_below_sources} Threads::Threads ${CMAKE_DL_LIBS})
+  tensortap_inside_of_source(tensortap_ggml_source ${ggml_sources})
   tensortap_shared_library(tensortap_ggml SOURCES src/capture/source/ggml/entry.cc LIBRARIES tensortap_ggml_source tensortap_capture_library)
 endif()
 
@@ -134,7 +134,7 @@ function(tensortap_add_adapter)
   add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/adapters/built
     COMMAND $<TARGET_FILE:tensortap> build-adapter --quiet --python ${TENSORTAP_ADAPTER_PYTHON} --out ${PROJECT_BINARY_DIR}/adapters
     COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/adapters/built
-    DEPENDS ${sources} include/tensortap/capture.h
+    DEPENDS ${sources} include/tensortap/asking.h include/tensortap/capture.h
     COMMENT "Building the adapter for the torch of ${TENSORTAP_ADAPTER_PYTHON}")
   add_custom_target(tensortap_adapter ALL DEPENDS ${PROJECT_BINARY_DIR}/adapters/built)
   add_dependencies(tensortap_adapter tensortap)

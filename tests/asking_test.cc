@@ -195,6 +195,27 @@ TEST_F(AskingNative, ArgumentsThatHaveNoRoomAreSaidToBeMissing) {
   EXPECT_EQ(close()["runtime"]["arguments_missing_from_step"], 5);
 }
 
+TEST_F(AskingNative, RequestsOfAnEngineAreALineOfTheirStep) {
+  open({{"payload", "statistics"}});
+  const char* text = R"({"rows": 4, "requests": [{"id": "a", "first_row": 0, "rows": 3}]})";
+  EXPECT_EQ(tensortap_add_requests(session_, 7, TENSORTAP_MODEL_PHASE_PREFILL, text), TENSORTAP_OK);
+  EXPECT_EQ(
+      nlohmann::json::parse(read("requests.jsonl")),
+      nlohmann::json::parse(R"({"step": 7, "model_phase": "prefill", "rows": 4, "requests": [{"id": "a", "first_row": 0, "rows": 3}]})"));
+  EXPECT_EQ(tensortap_add_requests(session_, 7, 99, text), TENSORTAP_INVALID_ARGUMENT);
+  for (const char* wrong : {"", "{", "[1]"}) EXPECT_EQ(tensortap_add_requests(session_, 7, 0, wrong), TENSORTAP_INVALID_ARGUMENT);
+  EXPECT_EQ(tensortap_add_requests(session_, 7, 0, nullptr), TENSORTAP_INVALID_ARGUMENT);
+  EXPECT_EQ(tensortap_add_requests(nullptr, 7, 0, text), TENSORTAP_OK);
+  EXPECT_FALSE(close()["runtime"].contains("requests_missing_from_step"));
+}
+
+TEST_F(AskingNative, RequestsThatHaveNoRoomAreSaidToBeMissing) {
+  open({{"limits", {{"max_bytes", 65536}}}});
+  const std::string large = R"({"requests": ")" + std::string(65536, 'x') + R"("})";
+  EXPECT_EQ(tensortap_add_requests(session_, 5, 0, large.c_str()), TENSORTAP_EXHAUSTED);
+  EXPECT_EQ(close()["runtime"]["requests_missing_from_step"], 5);
+}
+
 TEST_F(AskingNative, FactsOfTheRuntimeStandInRunJson) {
   open(nlohmann::json::object());
   EXPECT_EQ(tensortap_add_fact(session_, "cpu", "\"old\""), TENSORTAP_OK);

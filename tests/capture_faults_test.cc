@@ -148,13 +148,18 @@ TEST(ForkedCapture, LeavesTheParentAloneWhenIdleAndWhenWriting) {
     });
     ASSERT_EQ(status, 0) << "round " << round;
   }
+  ASSERT_EQ(in_child([] { return 0; }), 0) << "a child that runs nothing";
   ASSERT_EQ(tensortap_session_close(session), TENSORTAP_OK);
   const auto dump = toy::read_dump(out);
   ASSERT_EQ(dump->rows().size(), static_cast<size_t>(step));
   uint64_t on_the_way = 0;
   ASSERT_NO_FATAL_FAILURE(expect_pattern(*dump, on_the_way));
   EXPECT_EQ(on_the_way, 0U);
-  EXPECT_EQ(json::parse(dump->manifest())["lost"], 0);
+  const json manifest = json::parse(dump->manifest());
+  EXPECT_EQ(manifest["lost"], 0);
+  const json unseen = manifest["ops"]["not_captured"];
+  ASSERT_EQ(unseen.size(), 1U) << unseen;
+  EXPECT_EQ(unseen[0]["examples"], json::array({"fork (50 processes)"}));
 }
 
 TEST(OutputFolder, GoesToExactlyOneOfManyProcesses) {

@@ -61,6 +61,7 @@ int tensortap_add_document(tensortap_session*, const tensortap_document*) noexce
 int tensortap_wants_arguments(tensortap_session*) noexcept { return 0; }
 int tensortap_wants_reads_after(tensortap_session*) noexcept { return 0; }
 int tensortap_add_arguments(tensortap_session*, tensortap_op_id, int64_t, uint32_t, const char*) noexcept { return TENSORTAP_OK; }
+int tensortap_add_requests(tensortap_session*, int64_t, uint32_t, const char*) noexcept { return TENSORTAP_UNSUPPORTED; }
 int tensortap_add_fact(tensortap_session*, const char*, const char*) noexcept { return TENSORTAP_OK; }
 void tensortap_failure_was_caught(tensortap_session*) noexcept {}
 int tensortap_program_raised(tensortap_session*, const char*, const char* const*, uint64_t) noexcept { return 0; }

@@ -222,3 +222,11 @@ float run_fake_ggml(void) {
   free(scheduler);
   return all;
 }
+
+/* As llama.cpp's, between two calls of which it warms a model up. */
+static bool is_warming;
+void llama_set_warmup(void* context, bool is_on) {
+  (void)context;
+  is_warming = is_on;
+}
+bool is_fake_llama_warming(void) { return is_warming; }

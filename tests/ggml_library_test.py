@@ -29,10 +29,26 @@ REASON_DIRECT = "graph that the program gave to a backend without a scheduler"
 released = pytest.mark.skipif(not PYTHON, reason="no Python with released packages over ggml: ./dev py and ./dev test make it")
 
 
-def fake_program(folder: Path, *definitions: str) -> Path:
+WARMS_UP = """
+#include <stdio.h>
+float run_fake_ggml(void);
+_Bool is_fake_llama_warming(void);
+void llama_set_warmup(void*, _Bool);
+int main(void) {
+  llama_set_warmup(NULL, 1);
+  printf("first %d %g\\n", is_fake_llama_warming(), (double)run_fake_ggml());
+  llama_set_warmup(NULL, 1);
+  llama_set_warmup(NULL, 0);
+  printf("second %d %g\\n", is_fake_llama_warming(), (double)run_fake_ggml());
+  return 0;
+}
+"""
+
+
+def fake_program(folder: Path, *definitions: str, text: str = PROGRAM) -> Path:
     library = compile_c(ROOT / "tests/fake_ggml.c", folder / "libfake_ggml.so", "-shared", *definitions)
     source = folder / "program.c"
-    source.write_text(PROGRAM)
+    source.write_text(text)
     return compile_c(source, folder / "program", f"-L{library.parent}", "-lfake_ggml", f"-Wl,-rpath,{library.parent}")
 
 
@@ -55,6 +71,12 @@ def test_a_release_that_stores_tensors_otherwise_is_captured(tmp_path: Path) -> 
     assert tensortap("find", dump.folder).out.startswith("no NaN and no Inf\n")
 
 
+def test_a_program_says_that_it_warms_up(tmp_path: Path) -> None:
+    dump = capture(tmp_path, fake_program(tmp_path, text=WARMS_UP))
+    assert lines_of_program(dump.printed) == ["first 1 54", "second 0 54"]
+    assert [record.get("model_phase") for record in dump.records("--ops", "^sum$")] == ["warm-up", None]
+
+
 @each_row(
     "definition, reason",
     [
@@ -69,6 +91,26 @@ def test_a_library_that_is_not_understood_runs_as_without_capture_and_is_told_on
     assert done.err.count("nothing is captured of the ggml in ") == 1
     assert reason in done.err
     assert "nothing was captured" in done.err
+
+
+LOOKS_FOR_GGML = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+  int (*compute)(void*, void*) = (int (*)(void*, void*))dlsym(RTLD_DEFAULT, "ggml_backend_graph_compute");
+  printf("computed %d\\n", compute == NULL ? 0 : compute(NULL, NULL));
+  return 0;
+}
+"""
+
+
+def test_a_program_without_ggml_that_calls_it_gets_a_failure_and_goes_on(tmp_path: Path) -> None:
+    source = tmp_path / "program.c"
+    source.write_text(LOOKS_FOR_GGML)
+    done = exec_in(tmp_path, compile_c(source, tmp_path / "program", "-ldl"))
+    assert (done.code, lines_of_program(done.out)) == (0, ["computed -1"])
+    assert "no loaded object has the function ggml_backend_graph_compute" in done.err
 
 
 def test_a_scheduler_whose_callback_is_not_found_is_counted(tmp_path: Path) -> None:

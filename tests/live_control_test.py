@@ -244,6 +244,51 @@ def test_a_selection_that_matches_nothing_so_far_is_said(tmp_path: Path) -> None
         assert running.end().code == 0
 
 
+@needs_torch
+def test_a_process_that_the_program_named_is_listed_with_its_name(tmp_path: Path) -> None:
+    worker = f"import runpy, sys\ndef work():\n    sys.argv = ['train.py']\n    runpy.run_path({str(training(tmp_path))!r})\n"
+    (tmp_path / "worker.py").write_text(worker)
+    (tmp_path / "serve.py").write_text(
+        "import multiprocessing, worker\nif __name__ == '__main__':\n"
+        "    child = multiprocessing.get_context('spawn').Process(target=worker.work, name='Worker-7')\n"
+        "    child.start()\n    worker.work()\n    child.join()\n"
+    )
+    with started(tmp_path, PYTHON, tmp_path / "serve.py", options=["--idle"]) as running:
+        rows = running.sessions(2)
+        while None not in (roles := {row["role"] for row in rows}) or len(roles) < 2:
+            assert running.process.poll() is None
+            rows = running.ps()
+        assert roles == {None, "Worker-7"}, "the first process has no name"
+        assert len({row["program"] for row in rows}) == 1
+        header, *lines = tensortap("ps", cwd=tmp_path, environment={**running.environment, "COLUMNS": "200"}).out.splitlines()
+        assert header.split()[:3] == ["pid", "process", "program"]
+        named = next(row["pid"] for row in rows if row["role"])
+        assert {line.split()[1] for line in lines if line.split()[0] == str(named)} == {"Worker-7"}
+        assert {line.split()[1] for line in lines if line.split()[0] != str(named)} == {"-"}
+        assert running.end().code == 0
+
+
+def test_a_title_is_what_a_process_is(tmp_path: Path) -> None:
+    program = inference(tmp_path)
+    with started(tmp_path, sys.executable, program) as running:
+        row = running.sessions()[0]
+        assert row["role"] is None
+        session = tmp_path / "dump/session.json"
+        os.kill(row["pid"], signal.SIGSTOP)  # it writes the file anew now and then
+        told = json.loads(session.read_text())
+        for process, role in (
+            ({"name": "EngineCore", "command": "python -c x", "title": "VLLM::EngineCore"}, "EngineCore, VLLM::EngineCore"),
+            ({"name": None, "command": "VLLM::APIServer", "title": None}, "VLLM::APIServer"),
+            ({"name": None, "command": "python -c x", "title": None}, None),
+            ({"name": 3, "command": [], "title": {}}, None),
+            (None, None),
+        ):
+            session.write_text(json.dumps({**told, "process": process}))
+            assert running.ps()[0]["role"] == role, process
+        os.kill(row["pid"], signal.SIGCONT)
+        assert running.end().code == 0
+
+
 def test_what_cannot_change_is_refused_with_the_reason(tmp_path: Path) -> None:
     program = inference(tmp_path)
     with started(tmp_path, sys.executable, program) as running:

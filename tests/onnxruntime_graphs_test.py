@@ -68,6 +68,12 @@ def test_weights_that_are_listed_as_inputs_and_folded_need_no_values(version: st
     np.testing.assert_allclose(outcome.outputs[0, "y"], x @ np.full((64, 512), 0.5, np.float32), rtol=1e-5, atol=1e-5)
 
 
+def body_inputs_of(folder: Path, name: str) -> Any:
+    """Give what an op in the body of a loop says of its inputs."""
+    ops = [json.loads(line) for line in (folder / "ops.jsonl").read_text().splitlines()]
+    return next(op["attributes"]["body_inputs"] for op in ops if op["name"] == name)
+
+
 def nested_model(path: Path) -> Path:
     """Make a Loop over an If, with a sequence carried through."""
     then = helper.make_graph([helper.make_node("Add", ["x", "x"], ["doubled"], "double")], "then", [], [info("doubled", FLOAT, [3])])
@@ -110,6 +116,8 @@ def test_every_trip_of_a_loop_with_a_nested_if_and_a_sequence_is_seen(version: s
     # The sequence grows: 1 + 2 + 3 elements inside, 3 outside.
     assert names.count("loop/body/insert") == 6
     assert names.count("loop") == 1 + 3
+    # The body adds x in the first trip, and the sum so far in later ones.
+    assert body_inputs_of(tmp_path / "d", "loop/body/accumulate") == {"0": [["", "x"], ["loop/body", "sum"]]}
 
 
 @each_row("version", VERSIONS)
@@ -139,6 +147,7 @@ def test_optionals_and_scans_are_seen(version: str, tmp_path: Path) -> None:
     assert outcome.outputs[0, "y"].tolist() == [[-i, -i] for i in range(1, 5)]
     names = [name for name, _, _ in records_of(tmp_path / "d")]
     assert names.count("scan/body/step") == 4
+    assert body_inputs_of(tmp_path / "d", "scan/body/step") == {"0": [["", "start"], ["scan/body", "next"]], "1": [["", "items"]]}
     assert names.count("wrap") == 1
 
 

@@ -24,6 +24,7 @@ def dtype_number(name: str) -> int:
 
 FLOAT32 = dtype_number("float32")
 NAMES = ["out", "in", "weight", "grad"]
+MODEL_PHASES = ["", "prefill", "decode", "train", "warm-up"]
 PHASES = ["inference", "forward", "backward", "update", "load"]
 HEADER_SIZE = 4096
 Rows = NDArray[np.void]
@@ -38,6 +39,7 @@ def made_rows(count: int, ops: int, rank: int = 0, seed: int = 0) -> Rows:
     rows["slot_kind"], rows["slot_index"] = number % 4, number % 3
     rows["element"], rows["first_nonfinite"] = -1, -1
     rows["phase"], rows["call"], rows["thread"] = number % 5, number % 2, number % 7
+    rows["model_phase"] = number % 5
     rows["duration_ns"] = random.integers(-1, 10**6, count)
     rows["time_ns"] = np.cumsum(random.integers(0, 1000, count))
     rows["dtype"] = FLOAT32
@@ -116,6 +118,7 @@ def expected_frame(rows: Rows, ops: Sequence[dict[str, Any]]) -> dict[str, list[
         "slot": lambda row: f"{NAMES[row['slot_kind']]}{row['slot_index']}",
         "dtype": lambda _: "float32",
         "phase": lambda row: PHASES[row["phase"]],
+        "model_phase": lambda row: MODEL_PHASES[row["model_phase"]],
         "shape": lambda row: [int(size) for size in row["shape"][: row["dims_count"]]],
     }
     left_out = "op slot_kind slot_index shape dims_count digest digest_kind strides strided element_order sketch value_flags reserved"
@@ -153,6 +156,7 @@ def expected_export(rows: Rows, dump: str, job_ops: Sequence[int]) -> dict[str, 
         "slot_kind": lambda row: NAMES[row["slot_kind"]],
         "element": lambda row: row["element"].item() if row["element"] >= 0 else None,
         "phase": lambda row: PHASES[row["phase"]],
+        "model_phase": lambda row: MODEL_PHASES[row["model_phase"]],
         "moment": lambda row: ["after", "before"][row["moment"]],
         "dtype": lambda _: "float32",
         "shape": lambda row: "x".join(str(size) for size in row["shape"][: row["dims_count"]]),

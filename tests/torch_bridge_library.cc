@@ -63,8 +63,8 @@ __attribute__((visibility("default"))) double bridge_cost(int times) {
 
 __attribute__((visibility("default"))) void bridge_record_events() {
   tensortap::pytorch::PythonEvents events;
-  events.root_module_begins = [](tensortap::pytorch::ModuleId module, bool training) {
-    add_event("begin " + tensortap::pytorch::module_path(module) + (training ? " training" : " inference"));
+  events.root_module_begins = [](tensortap::pytorch::ModuleId module, const tensortap::pytorch::RootCall& call) {
+    add_event("begin " + tensortap::pytorch::module_path(module) + (call.holds_tensors ? " with tensors" : ""));
   };
   events.root_module_ends = [](tensortap::pytorch::ModuleId module) { add_event("end " + tensortap::pytorch::module_path(module)); };
   events.step = [] { add_event("step"); };

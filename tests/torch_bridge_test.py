@@ -300,10 +300,12 @@ def test_the_tracker_is_told_of_calls_of_roots(tmp_path: Path) -> None:
     net(torch.ones(1, 2))
     net.eval()(torch.ones(1, 2))
     net.again(torch.ones(1, 2))
+    torch.nn.ReLU()(torch.ones(1, 2))
     f.step()
     print("|".join(bridge.events()))
     """
-    expected = "begin Net training|end Net|begin Net inference|end Net|begin Net.blocks.0 inference|end Net.blocks.0|step"
+    models = "begin Net with tensors|end Net|begin Net with tensors|end Net|begin Net.blocks.0 with tensors|end Net.blocks.0"
+    expected = models + "|begin ReLU|end ReLU|step"
     assert run(tmp_path, MODELS + textwrap.dedent(program))[-1] == expected
 
 

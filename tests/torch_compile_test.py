@@ -252,7 +252,7 @@ for _ in range(2):
     compiled(torch.randn(4, 50000))
     print(net[0].running_mean.sum(dtype=torch.float64).item())
 """
-    for route in ("aot", "inductor", "inductor-nodes"):
+    for route in ("aot", "inductor", "inductor-kernels", "inductor-nodes"):
         done = run(tmp_path / route, program, route=route)
         expected = [float(line) for line in done.out.splitlines()]
         read = done.dump.of_type("sum", INPUT)

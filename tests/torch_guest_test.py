@@ -267,7 +267,7 @@ with open("compiled.bin", "rb") as file, torch.no_grad():
 
 def test_a_graph_that_is_compiled_ahead_of_time_stays_what_it_is(tmp_path: Path) -> None:
     expected = plain(tmp_path, AHEAD).splitlines()
-    for route in ("inductor", "aot", "inductor-nodes", "eager"):
+    for route in ("inductor", "aot", "inductor-kernels", "inductor-nodes", "eager"):
         done = captured(tmp_path / route, AHEAD, "--compile", route)
         assert done.out.splitlines() == expected, route
         assert "fused" in json.dumps(done.dump.run["ops"]["not_captured"]), route

@@ -238,6 +238,9 @@ SAID = {
     "swallowed": "x = torch.full((4,), 300.0).half()\n(x * (x * x).rsqrt()).sum().item()",
     "mask": "torch.zeros(2).index_fill(0, torch.tensor([1]), -torch.inf).softmax(0).sum().item()",
     "fine": "torch.randn(4).sum().item()",
+    # A module packs its memory when it is made, before it is given its weights.
+    "packed": "linear = torch.nn.Sequential(torch.nn.Linear(4, 2))\n"
+    "torch.ao.quantization.quantize_dynamic(linear, {torch.nn.Linear})(torch.randn(1, 4)).sum().item()",
 }
 
 
@@ -246,13 +249,22 @@ def test_exec_and_find_agree(tmp_path: Path, name: str) -> None:
     done = capture(tmp_path, f"import torch\n{SAID[name]}\n")
     code, report = found_in(done.dump)
     fine = "none seen" in done.err or "none in what the program saw" in done.err
-    assert (code == 0) == (name in ("mask", "fine"))
+    assert (code == 0) == (name in ("mask", "fine", "packed"))
     assert ("first at" in done.err) == (report["first_nonfinite"] is not None)
     assert ("nothing was written to" in done.err) == bool(report["unwritten"])
     if code == 0:
         assert fine
     if name == "swallowed":
         assert "it overflowed in float16, and rsqrt (rsqrt, program.py:3) turned it into 0" in done.err
+    if name == "packed":
+        assert {op["source"] for op in done.dump.ops.values() if "prepack" in op["type"]} == {"program.py:3"}
+
+
+def test_under_the_overflow_trigger_find_clears_no_more_than_was_looked_for(tmp_path: Path) -> None:
+    program = "import numpy as np\nimport torch\nx = torch.from_numpy(np.array([1.0, np.nan], np.float32))\n(x * 2).sum().item()\n"
+    (tmp_path / "config.json").write_text('{"trigger": "overflow"}')
+    done = capture(tmp_path, program, options=["--config", tmp_path / "config.json"])
+    assert tensortap("find", done.dump.folder).out.splitlines()[0] == "no captured op made NaN or Inf of finite values"
 
 
 def test_the_words_fit_on_one_screen_and_say_each_thing_once(tmp_path: Path) -> None:

@@ -387,6 +387,49 @@ def test_workers_of_a_data_loader_leave_nothing_otherwise(tmp_path: Path, start:
     assert [file.parent for file in (tmp_path / "dump").rglob("run.json")] == [tmp_path / "dump"]
 
 
+FORKED = """
+import multiprocessing, torch
+from torch.utils.data import DataLoader
+
+def work():
+    torch.ones(2).log().sum().item()
+
+if __name__ == "__main__":
+    for batch in DataLoader(torch.ones(4, 2), num_workers=2, multiprocessing_context="fork"):
+        batch.sum().item()
+    processes = [multiprocessing.get_context("fork").Process(target=run) for run in (work, work, print)]
+    for process in processes: process.start()
+    for process in processes: process.join()
+"""
+
+
+def test_forked_processes_that_run_operators_are_counted_and_clear_nothing(tmp_path: Path) -> None:
+    done = capture(tmp_path, FORKED)
+    assert done.code == 0, done.err
+    assert "not captured: 1 operators of processes made by fork, which do not go on with the capture (fork (2 processes))" in done.err
+    found = tensortap("find", done.dump.folder)
+    assert found.code == 3
+    assert found.out.startswith("no NaN and no Inf in what was captured\n")
+    assert "operators of processes made by fork" in found.out
+
+
+SPARSE = """
+import torch
+dense = torch.eye(3)
+for value in (dense, dense.to_sparse()): value.clone()
+"""
+
+
+def test_tensors_that_are_not_looked_into_clear_nothing(tmp_path: Path) -> None:
+    done = capture(tmp_path, SPARSE)
+    assert done.code == 0, done.err
+    found = tensortap("find", done.dump.folder)
+    assert found.code == 3
+    assert found.out.startswith("not known: values of ")
+    assert " are in a form that is not looked into, such as sparse tensors; otherwise no NaN and no Inf" in found.out
+    assert tensortap("find", done.dump.folder, "--json").object["hidden_ops"] >= 2
+
+
 # A3, A9
 def test_an_ascendcl_config_drives_training(tmp_path: Path) -> None:
     (tmp_path / "dump").mkdir()

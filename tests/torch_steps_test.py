@@ -120,6 +120,37 @@ for fold in range(3):
 """
 
 
+SERVING = """
+import torch, torch.nn as nn
+torch.set_num_threads(1)
+class Sampler(nn.Module):
+    def forward(self, logits):
+        return logits.argmax(-1)
+class Prepare(nn.Module):
+    def forward(self, x):
+        return x.abs()
+model, sampler, prepare = nn.Linear(4, 4), Sampler(), Prepare()
+with torch.no_grad():
+    if WARM_UP:
+        logits = model(torch.ones(2, 4))
+        for _ in range(3):
+            sampler(logits)
+    for _ in range(3):
+        sampler(model(prepare(torch.ones(2, 4))))
+"""
+
+
+def test_a_sampler_is_in_the_step_of_its_model_after_a_warm_up_too(tmp_path: Path) -> None:
+    for warm_up, models, samplers in (("True", [0, 1, 2, 3], [0, 0, 0, 1, 2, 3]), ("False", [0, 1, 2], [0, 1, 2])):
+        folder = tmp_path / warm_up
+        folder.mkdir()
+        done = capture(folder, SERVING.replace("WARM_UP", warm_up))
+        assert done.code == 0, done.err
+        assert (steps_of(done, "addmm"), steps_of(done, "argmax")) == (models, samplers)
+    # What prepares the input and ran before any model begins the steps.
+    assert steps_of(done, "abs") == [0, 1, 2]
+
+
 def test_each_training_of_a_program_has_its_steps(tmp_path: Path) -> None:
     wrong = []
     for words in ((), ("keep",), ("pairs",), ("keep", "pairs")):
@@ -166,7 +197,7 @@ with torch.no_grad():
 def test_the_user_says_which_modules_calls_are_the_steps(tmp_path: Path) -> None:
     wrong = []
     # A model and its submodules are one step; that of a block inside of a compiled graph is no call.
-    rows = [("", 12), ("^Model$", 6), ("Model", 6), ("Block", 12), ("[.]fc$", 12), ("Sampler", 12), ("Nothing", 1)]
+    rows = [("", 6), ("^Model$", 6), ("Model", 6), ("Block", 12), ("[.]fc$", 12), ("Sampler", 12), ("Nothing", 1)]
     compiled = [("^Model$", 6), ("^Model[.]blocks$", 1)]
     for number, (expression, expected, *words) in enumerate([*rows, *((*row, "compiled") for row in compiled)]):
         folder = tmp_path / str(number)

@@ -48,6 +48,8 @@ STUB_EXPORTS = [
     "ggml_backend_graph_compute_async",
     "ggml_backend_sched_graph_compute",
     "ggml_backend_sched_graph_compute_async",
+    "llama_set_warmup",
+    "_ZN13llama_context10set_warmupEb",
 ]
 STUB_CALLS = ["abort"]
 # Everything that is linked is hardened; the stub has no stack protector, for it runs before the thread's guard value can be relied upon.

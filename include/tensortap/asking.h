@@ -33,6 +33,35 @@ extern "C" {
  * answer about the dump covers it. */
 #define TENSORTAP_TENSOR_ON_DEVICE 128u
 
+/* What a device measured of a part of a tensor. `first_nonfinite` counts from the first element of the part, -1 = none. */
+typedef struct tensortap_measured {
+  int64_t elements;
+  int64_t nan;
+  int64_t pos_inf;
+  int64_t neg_inf;
+  int64_t zero; /* both signs */
+  int64_t neg_zero;
+  int64_t negative;  /* finite ones */
+  int64_t subnormal; /* if asked for */
+  int64_t first_nonfinite;
+  int64_t min_integer; /* of integers */
+  int64_t max_integer;
+  double min; /* this and what follows are of the finite elements; undefined if there are none */
+  double max;
+  double sum;
+  double deviations; /* sum of the squared distances from the mean */
+  double magnitudes; /* sum of the absolute values, if asked for */
+} tensortap_measured;
+
+/* What a device began to measure. The parts follow each other in the order of the elements. */
+typedef struct tensortap_measuring {
+  void* ticket;
+  uint64_t parts;
+  uint64_t launches; /* pieces of work that the device was given */
+} tensortap_measuring;
+#define TENSORTAP_MEASURE_MAGNITUDES 1u
+#define TENSORTAP_MEASURE_SUBNORMAL 2u
+
 /* Memory that the host cannot read, such as that of a GPU. Of a source; lives as long as its session. */
 typedef struct tensortap_device {
   uint32_t size;
@@ -53,6 +82,11 @@ typedef struct tensortap_device {
   int (*poll)(const struct tensortap_device* device, void* ticket, const void** data);
   /* Ends a ticket, whatever became of it. Any thread; never waits. */
   void (*drop)(const struct tensortap_device* device, void* ticket);
+  /* Null, or as queue(), for statistics that the device computes where the elements are: poll() gives the address of the first
+   * tensortap_measured. `wanted`: TENSORTAP_MEASURE_*. TENSORTAP_DEVICE_FETCH_ONLY: the device cannot measure this tensor, and *reason says
+   * why; it may be copied. */
+  int (*measure)(const struct tensortap_device* device, const void* source, uint32_t wanted, tensortap_measuring* begun,
+                 const char** reason);
 } tensortap_device;
 #define TENSORTAP_DEVICE_QUEUED 0
 #define TENSORTAP_DEVICE_FETCH_ONLY 1 /* fetch() may have the elements: they cannot be had without waiting */
@@ -140,6 +174,12 @@ TENSORTAP_API int tensortap_session_end(tensortap_session* session, char** repor
 
 /* Whether the session compares steps of one kind, for its budget: 0 no, 1 yes. If not, tensortap_step_begin_kind() needs no kind. */
 TENSORTAP_API int tensortap_compares_kinds(tensortap_session* session) TENSORTAP_NOEXCEPT;
+
+/* Reports the requests that a serving engine calls its model for in a step, which has begun: `json` is the text of an object, whose members
+ * docs/layouts/tap.md has (requests.jsonl). `model_phase` is that of the call. Returns TENSORTAP_UNSUPPORTED if the layout cannot store
+ * them, TENSORTAP_INVALID_ARGUMENT for other text. */
+TENSORTAP_API int tensortap_add_requests(tensortap_session* session, int64_t step, uint32_t model_phase,
+                                         const char* json) TENSORTAP_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,8 @@
 /*
  * The C interface of tensortap: how a runtime, or any C or C++ engine, reports the operators that it runs.
  *
- * An engine opens a session, registers each operator once, and calls tensortap_on_op() after (or before) each execution. The
- * session decides what is kept, computes statistics, copies, queues and writes; the engine neither filters nor names files.
- * examples/engine shows the whole of it in sixty lines.
+ * An engine opens a session, registers each operator once, and calls tensortap_on_op() after (or before) each execution. The session
+ * decides what is kept, computes statistics, copies and writes; the engine neither filters nor names files: examples/engine, sixty lines.
  *
  * Rules that hold for every function here:
  *  - No function throws, exits, aborts, prints on stdout or changes a tensor. Whatever goes wrong, the engine goes on; the failure is
@@ -164,7 +163,8 @@ enum tensortap_model_phase {
   TENSORTAP_MODEL_PHASE_NONE = 0,
   TENSORTAP_MODEL_PHASE_PREFILL = 1,
   TENSORTAP_MODEL_PHASE_DECODE = 2,
-  TENSORTAP_MODEL_PHASE_TRAIN = 3
+  TENSORTAP_MODEL_PHASE_TRAIN = 3,
+  TENSORTAP_MODEL_PHASE_WARM_UP = 4 /* its result is not used; later calls are faster for it */
 };
 
 #define TENSORTAP_LEVEL_OP 0u
@@ -230,11 +230,11 @@ typedef struct tensortap_op_event {
   void* pool;
   uint32_t flags; /* TENSORTAP_EVENT_* */
   uint32_t call;  /* 1 + how many times the op had run in this step and run before; 0 = the session counts */
-  /* For an event after the op: shows the op's inputs, which are unchanged, except for those that an event TENSORTAP_EVENT_READ_FIRST
-   * reported. For these, matched by slot_index and element, the reported values count. Called within tensortap_on_op(), at most once; may
-   * be null. */
+  /* For an event after the op: shows the op's inputs, which are unchanged; of those that an event TENSORTAP_EVENT_READ_FIRST reported
+   * (same slot_index and element) the reported values count. Called within tensortap_on_op(), at most once; may be null. */
   tensortap_show_reads show_reads;
-  void* reads; /* its first argument */
+  void* reads;          /* its first argument */
+  uint32_t model_phase; /* enum tensortap_model_phase: what the model does in this step; 0 = not known */
 } tensortap_op_event;
 
 /* What the op read, reported before it runs: an event with the same op, step, run, phase and call follows with what it made, or says that

@@ -18,6 +18,9 @@ enum tensortap_ggml_kind {
   TENSORTAP_GGML_BACKEND = 1    /* ggml_backend_graph_compute, and ..._async */
 };
 
+/* The thread has said by llama_set_warmup() that it warms a model up. */
+#define TENSORTAP_GGML_WARM_UP 1u
+
 /* A call of a function of ggml that computes a graph. */
 typedef struct tensortap_ggml_call {
   uint32_t size;
@@ -26,6 +29,7 @@ typedef struct tensortap_ggml_call {
   void* graph;                              /* its second one */
   int (*real)(void* computer, void* graph); /* ggml's function, in the copy of ggml that the caller is bound to */
   const void* caller;                       /* where the call returns to */
+  uint32_t flags;                           /* TENSORTAP_GGML_* */
 } tensortap_ggml_call;
 
 /* Makes the call, captures what it computes, and returns its result. Any thread. */

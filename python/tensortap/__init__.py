@@ -23,7 +23,7 @@ from tensortap._notebook import Record
 from tensortap._ops import Op, OpInput, Original
 from tensortap._report import report
 from tensortap._run import RunOptions, RunResult, run
-from tensortap._selection import joined
+from tensortap._selection import words_of
 from tensortap._serve import Server, serve
 from tensortap._sketch import Sketch, merge_sketches
 from tensortap._topology import atb_json_to_onnx
@@ -113,13 +113,7 @@ def find(
     """
     if bool(source) + trends + bool(watch) > 1:
         raise ValueError("source, trends and watch exclude each other: give one at a time")
-    words: dict[str, str | int] = {
-        "op": ops,
-        "type": joined(types),
-        "module": joined(modules),
-        "step": joined(steps),
-        "last": last,
-    }
+    words = words_of(ops, types, modules, steps, last)
     if any(words.values()) and not trends and not watch:
         raise ValueError("ops, types, modules, steps and last require trends or watch: where a NaN began is asked of the whole dump")
     if words["step"] and not watch:

@@ -263,8 +263,8 @@ def step() -> None:
 def round(*, phase: Literal["prefill", "decode", "train"]) -> Iterator[None]:
     """Say what the models do that are called inside of the ``with`` block, where their arguments do not show it.
 
-    Speculative decoding brings several new tokens, and a prefill in chunks may bring one. Only dumps that count rounds
-    (``tensortap llm dump``, the layout msit) make a difference; without a capture nothing happens.
+    Speculative decoding brings several new tokens, and a prefill in chunks may bring one. Records have the phase in ``model_phase``, and
+    dumps that count rounds (``tensortap llm dump``, the layout msit) count it as such; without a capture nothing happens.
 
     Parameters
     ----------
@@ -353,6 +353,7 @@ def _installed_side() -> tuple[ctypes.CDLL, Any]:
 def _open(library: ctypes.CDLL, functions: Any, config: str, name: str, out: str) -> None:
     if functions.can_open():
         problem, code = functions.open(config, name, out), "internal"
+        _side().opened()
     else:
         try:
             opens = library.tensortap_pytorch_open
@@ -370,6 +371,7 @@ def _open(library: ctypes.CDLL, functions: Any, config: str, name: str, out: str
 
 def _close(library: ctypes.CDLL, functions: Any) -> dict[str, Any]:
     """End the capture and give its report, empty when there is none."""
+    _side().closes()
     if functions.can_open():
         report = functions.close()
         return dict(json.loads(report)) if report else {}

@@ -7,6 +7,7 @@ import functools
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,6 +88,28 @@ class Dump(ModuleReading, RecordSelection):
         ``found`` and ``written`` count records, tensors, ops and steps; ``reasons`` say what is missing.
         """
         return read_object(self._core.completeness, f"the state of {self.path!r}")
+
+    def requests(self) -> list[dict[str, Any]]:
+        """List the requests of a serving engine, as far as the capture was told of them.
+
+        Returns
+        -------
+        list of dict
+            For each call of the engine's model: ``step``, ``model_phase``, ``rows`` of the whole batch, and ``requests``, a list of ``id``,
+            ``first_row``, ``rows``, ``position`` (tokens that were computed before) and ``prompt`` (tokens of the prompt). The rows are
+            those of tensors that have as many rows as the batch: ``dump[record][first_row : first_row + rows]``. Empty for other programs.
+        """
+        try:
+            lines = Path(self.path, "requests.jsonl").read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return []
+        read = []
+        for line in lines:  # one that is cut is of a program that was killed
+            with contextlib.suppress(ValueError, RecursionError):
+                one = json.loads(line)
+                if isinstance(one, dict) and isinstance(one.get("requests"), list):
+                    read.append(one)
+        return read
 
     @property
     def problems(self) -> list[str]:

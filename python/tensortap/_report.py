@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from tensortap import _core
 from tensortap._dump import Dump
-from tensortap._selection import joined
+from tensortap._selection import words_of
 
 
 def report(
@@ -51,12 +51,6 @@ def report(
         When a dump cannot be read, the two cannot be compared, or the file cannot be written; then nothing is written.
     """
     a, b = (b"" if one is None else os.fsencode(one.path if isinstance(one, Dump) else one) for one in (dump, reference))
-    words: dict[str, str | int] = {
-        "op": ops,
-        "type": joined(types),
-        "module": joined(modules),
-        "step": joined(steps),
-        "last": last,
-    }
+    words = words_of(ops, types, modules, steps, last)
     roots = [os.fsencode(root) for root in source_roots]
     return cast("dict[str, Any]", json.loads(_core.report(a, b, os.fsencode(out), roots, words)))

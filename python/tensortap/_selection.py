@@ -19,6 +19,17 @@ def joined(value: str | int | Sequence[object]) -> str:
     return str(value) if isinstance(value, str | int) else ",".join(str(part) for part in value)
 
 
+def words_of(
+    ops: str,
+    types: str | Sequence[str],
+    modules: str | Sequence[str],
+    steps: str | int | Sequence[int],
+    last: int,
+) -> dict[str, str | int]:
+    """Give a selection as the core takes it."""
+    return {"op": ops, "type": joined(types), "module": joined(modules), "step": joined(steps), "last": last}
+
+
 class RecordSelection:
     """The part of `Dump` that chooses records."""
 

@@ -119,6 +119,36 @@ TEST_F(NotKnown, AFindingStaysOne) {
   EXPECT_THAT(done.out, HasSubstr("with neither counts of all elements nor all data"));
 }
 
+TEST_F(NotKnown, OpsThatRanUnseenClearNothing) {
+  const auto with_reason = [](const std::string& reason, const std::string& to) {
+    strip("whole", to, 1000000, kWithoutCounts);
+    Json manifest = Json::parse(read(path(to + "/run.json")));
+    manifest["ops"]["not_captured"] = Json::array({{{"reason", reason}, {"count", 2}, {"examples", {"embedding", "spmm"}}}});
+    write(path(to + "/run.json"), manifest.dump());
+    return at("find " + to);
+  };
+  const Done sparse = with_reason("sparse tensor", "sparse");
+  EXPECT_EQ(sparse.code, kUnsure) << sparse.said();
+  const std::string hidden = "values of 2 ops are in a form that is not looked into, such as sparse tensors";
+  EXPECT_EQ(first_line(sparse), "not known: " + hidden + "; otherwise no NaN and no Inf in what was captured");
+  EXPECT_EQ(at("find sparse --json").object().at("not_known"), hidden);
+  const Done sequences = with_reason("sequence output", "sequences");
+  EXPECT_EQ(sequences.code, kUnsure) << sequences.said();
+  EXPECT_EQ(first_line(sequences), "no NaN and no Inf in what was captured");
+  EXPECT_THAT(sequences.out, HasSubstr("not captured: 2 sequence output (embedding, spmm)"));
+  EXPECT_EQ(at("find sequences --json").object().at("not_known"), "2 ops ran whose values were not looked at (sequence output)");
+  const Done meta = with_reason("meta tensor", "meta");
+  EXPECT_EQ(meta.code, kClear) << "it has no values" << meta.said();
+  EXPECT_EQ(with_reason("never ran", "never").code, kClear);
+
+  EXPECT_EQ(at("compare whole meta").code, kClear);
+  const Done compared = at("compare whole sparse");
+  EXPECT_EQ(compared.code, kUnsure) << compared.said();
+  EXPECT_THAT(compared.out, HasSubstr("but in B " + hidden));
+  EXPECT_EQ(with_reason("kernels fused by torch.compile; exec --compile captures ops", "fused").code, kUnsure);
+  EXPECT_THAT(at("compare fused whole --json").out, HasSubstr(R"("not_known":"in A fused kernels ran whose values were not looked at")"));
+}
+
 TEST_F(NotKnown, OneOfSeveralProcessesIsEnough) {
   strip("whole", "job", 1000000, kWithoutCounts);
   strip("whole", "job/process_7", 4, kWithoutCounts);
@@ -137,6 +167,19 @@ TEST_F(NotKnown, AWatchpointThatNaNKeepsFromLookingClearsNothing) {
   const Done change = at("find whole --watch tensor_change_too_large --steps 0");
   EXPECT_EQ(change.code, kUnsure) << change.said();
   EXPECT_THAT(change.out, Not(HasSubstr("1 hit")));
+}
+
+TEST_F(NotKnown, CompareClearsNoRecordOfWhichNothingIsKnown) {
+  ASSERT_EQ(at("compare whole whole").code, kClear);
+  EXPECT_TRUE(at("compare whole whole --json").objects().back().at("summary").at("not_known").is_null());
+  strip("whole", "gaps", 4, kNoneOfThem);
+  const Done compared = at("compare gaps whole");
+  EXPECT_EQ(compared.code, kUnsure) << compared.said();
+  EXPECT_THAT(compared.out, HasSubstr("unknown: what could be compared agrees, but 12 of "));
+  EXPECT_THAT(compared.out, HasSubstr(" could not be compared (neither data nor statistics of both)"));
+  const Json summary = at("compare gaps whole --json").objects().back().at("summary");
+  EXPECT_EQ(summary.at("uncompared"), 12);
+  EXPECT_EQ(summary.at("outside"), false);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <c10/core/Stream.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -35,6 +36,11 @@ class Allocator final : public c10::Allocator {
   void copy_data(void* to, const void* from, size_t bytes) const override {
     here(current_device).push([=] { std::memcpy(Arena::get().readable(to), Arena::get().readable(from), bytes); });
   }
+  // The most that was in use at a time.
+  int64_t most_bytes() {
+    const std::lock_guard lock(mutex_);
+    return static_cast<int64_t>(most_);
+  }
   // The memory is not given again before this stream is done with it.
   void record_stream(const void* memory, c10::Stream stream) {
     const std::lock_guard lock(mutex_);
@@ -52,7 +58,10 @@ class Allocator final : public c10::Allocator {
   char* take(size_t bytes, int device, int stream) {
     size_t size = 512;
     while (size < bytes) size *= 2;
+    if (memory_is_spent) throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "tapdev: out of memory");
     const std::lock_guard lock(mutex_);
+    in_use_ += size;
+    most_ = std::max(most_, in_use_);
     auto& free = free_[{device, stream, size}];
     char* memory = nullptr;
     if (free.empty()) {
@@ -75,6 +84,7 @@ class Allocator final : public c10::Allocator {
       const std::lock_guard lock(all.mutex_);
       const auto found = all.blocks_.find(memory);
       block = std::move(found->second);
+      all.in_use_ -= block.size;
       all.blocks_.erase(found);
     }
     const auto give_back = [memory, block] {
@@ -89,6 +99,8 @@ class Allocator final : public c10::Allocator {
   std::map<const void*, Block> blocks_;
   std::map<std::tuple<int, int, size_t>, std::vector<char*>> free_;
   size_t top_ = 0;
+  size_t in_use_ = 0;
+  size_t most_ = 0;
 };
 
 class Pinned final : public c10::Allocator {

@@ -39,6 +39,7 @@ inline std::atomic<int64_t> broken_recordings{0};
 inline std::atomic<bool> held{false};             // all streams stand still
 inline std::atomic<bool> broken{false};           // as after an assertion on a device: every copy and every question fails
 inline std::atomic<bool> pinned_is_spent{false};  // the host has no more pinned memory
+inline std::atomic<bool> memory_is_spent{false};  // the device has no more memory
 
 // The same pages twice: tensors point to addresses that must not be touched; threads of the device read and write the pages elsewhere.
 class Arena {

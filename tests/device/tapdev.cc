@@ -220,6 +220,35 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   at::native::cpu_fallback(op, stack);
 }
 
+// Runs an operator that writes into one of its arguments when the stream gets there: the program does not wait, as on a real device.
+void queued(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto& declared = op.schema().arguments();
+  const size_t count = declared.size();
+  std::vector<c10::IValue> arguments(stack->end() - static_cast<std::ptrdiff_t>(count), stack->end());
+  std::vector<std::pair<size_t, Lay>> lays;
+  at::Tensor written;
+  for (size_t i = 0; i < count; ++i) {
+    if (!arguments[i].isTensor()) continue;
+    const at::Tensor tensor = arguments[i].toTensor();
+    if (declared[i].alias_info() != nullptr && declared[i].alias_info()->isWrite()) written = tensor;
+    if (tensor.device().type() != kKind) continue;
+    lays.emplace_back(i, Lay(tensor));
+    arguments[i] = c10::IValue();
+  }
+  TORCH_CHECK(!broken, "tapdev: device-side assertion");
+  const std::string name = op.schema().name().substr(6);
+  const bool is_wrong = std::getenv("TAPDEV_WRONG") != nullptr && name == std::getenv("TAPDEV_WRONG");
+  const auto work = [op, arguments, lays, is_wrong] {
+    torch::jit::Stack own(arguments);
+    for (const auto& [place, lay] : lays) own[place] = lay.view();
+    if (!is_wrong) op.callBoxed(&own);
+  };
+  // Statistics are many small operators: a few of them are late.
+  here(written.device().index()).push(work, name == "sum");
+  torch::jit::drop(*stack, count);
+  torch::jit::push(*stack, written);
+}
+
 TORCH_LIBRARY_IMPL(_, PrivateUse1, library) { library.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
 TORCH_LIBRARY_IMPL(_, AutogradPrivateUse1, library) { library.fallback(torch::CppFunction::makeFallthrough()); }
 TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, library) { library.fallback(torch::CppFunction::makeFallthrough()); }
@@ -236,6 +265,11 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("record_stream", record_stream);
   library.impl("set_.source_Storage_storage_offset", set_storage);
   library.impl("set_.source_Tensor", set_tensor);
+  for (const char* name : {"ne.Tensor_out", "eq.Scalar_out", "lt.Scalar_out", "any.out", "sum.IntList_out", "argmax.out", "amin.out",
+                           "amax.out", "masked_fill_.Scalar", "add.out", "mul.out", "div.out", "abs.out"}) {
+    if (std::getenv("TAPDEV_LACKS") != nullptr && std::string(name) == std::getenv("TAPDEV_LACKS")) continue;
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&queued>());
+  }
 }
 
 // Kernels that are not operators, like those of Triton and of extensions.
@@ -248,11 +282,8 @@ void unseen_scale(const at::Tensor& to, const at::Tensor& from, double factor) {
 }
 
 std::map<std::string, int64_t> counted() {
-  return {{"host_waits", counters.host_waits},
-          {"fallback_waits", counters.fallback_waits},
-          {"copies", counters.copies},
-          {"pinned_bytes", counters.pinned_bytes},
-          {"broken_recordings", broken_recordings}};
+  return {{"host_waits", counters.host_waits},     {"fallback_waits", counters.fallback_waits},   {"copies", counters.copies},
+          {"pinned_bytes", counters.pinned_bytes}, {"most_bytes", Allocator::get().most_bytes()}, {"broken_recordings", broken_recordings}};
 }
 
 void synchronize() {
@@ -277,6 +308,7 @@ PYBIND11_MODULE(tapdev_c, module) {
   module.def("record", [](bool on) { recording = on; });
   module.def("hold", [](bool on) { held = on; });
   module.def("break_down", [] { broken = true; });
+  module.def("spend_memory", [](bool on) { memory_is_spent = on; });
   module.def("spend_pinned", [](bool on) { pinned_is_spent = on; });
   module.def("counters", &counted);
 }

@@ -1,12 +1,13 @@
-"""Writes a small Llama of random weights as a GGUF file: `ggml_model.py FILE KIND [--nan TENSOR]`.
+"""Writes a small Llama of random weights as a GGUF file: `ggml_model.py FILE KIND [--nan TENSOR] [--swap TENSOR TENSOR]`.
 
-KIND is f32, f16, q8_0 or q4_0. --nan puts a NaN into the middle of a tensor of one dimension. FILE.npz gets the tensors as the model has
-them, what is quantised as the package gguf turns it into floats.
+KIND is f32, f16, q8_0 or q4_0. --nan puts a NaN into the middle of a tensor of one dimension, --swap exchanges two tensors; --epsilon and
+--theta are those of the norms and of the rotary positions. FILE.npz gets the tensors as the model has them, what is quantised as the
+package gguf turns it into floats.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 
 import gguf
 import numpy as np
@@ -42,7 +43,7 @@ def weights() -> dict[str, np.ndarray]:
     }
 
 
-def add_facts(writer: gguf.GGUFWriter, kind: str) -> None:
+def add_facts(writer: gguf.GGUFWriter, kind: str, epsilon: float, theta: float) -> None:
     """Add what llama.cpp wants to know of a model and its words."""
     writer.add_name("tiny")
     writer.add_context_length(512)
@@ -51,8 +52,8 @@ def add_facts(writer: gguf.GGUFWriter, kind: str) -> None:
     writer.add_feed_forward_length(HIDDEN)
     writer.add_head_count(HEADS)
     writer.add_head_count_kv(KEY_HEADS)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_freq_base(10000.0)
+    writer.add_layer_norm_rms_eps(epsilon)
+    writer.add_rope_freq_base(theta)
     writer.add_rope_dimension_count(WIDTH // HEADS)
     writer.add_vocab_size(VOCABULARY)
     writer.add_file_type(KINDS[kind])
@@ -79,12 +80,23 @@ def add_facts(writer: gguf.GGUFWriter, kind: str) -> None:
 
 def main() -> None:
     """Write the file."""
-    path, kind, *rest = sys.argv[1:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("path")
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("--nan")
+    parser.add_argument("--swap", nargs=2)
+    parser.add_argument("--epsilon", type=float, default=1e-5)
+    parser.add_argument("--theta", type=float, default=10000.0)
+    options = parser.parse_args()
+    path, kind = options.path, options.kind
     tensors = weights()
-    if rest:
-        tensors[rest[1]][WIDTH // 2] = np.nan
+    if options.nan:
+        tensors[options.nan][WIDTH // 2] = np.nan
+    if options.swap:
+        one, other = options.swap
+        tensors[one], tensors[other] = tensors[other], tensors[one]
     writer = gguf.GGUFWriter(path, "llama")
-    add_facts(writer, kind)
+    add_facts(writer, kind, options.epsilon, options.theta)
     quantised = {"q8_0": gguf.GGMLQuantizationType.Q8_0, "q4_0": gguf.GGMLQuantizationType.Q4_0}.get(kind)
     stored = {}
     for name, values in tensors.items():

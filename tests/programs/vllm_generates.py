@@ -1,6 +1,7 @@
 """Makes a tiny model with weights by chance, where there is none yet, and lets vLLM generate from it in its default mode.
 
-Prints the texts with the log-probabilities of their tokens. Arguments: the model's folder.
+Prints the texts with the log-probabilities of their tokens. Arguments: the model's folder, and `eager` to have the model run as it is
+written.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ def make_model(folder: Path) -> None:
     LlamaForCausalLM(config).to(torch.bfloat16).save_pretrained(folder)
 
 
-def generate(folder: Path) -> None:
+def generate(folder: Path, eager: bool) -> None:
     """Print what vLLM makes of three prompts."""
     from vllm import LLM, SamplingParams
 
-    engine = LLM(str(folder), max_model_len=128, max_num_seqs=4, seed=1)
+    engine = LLM(str(folder), max_model_len=128, max_num_seqs=4, seed=1, enforce_eager=eager)
     how = SamplingParams(max_tokens=16, temperature=0.0, logprobs=3, ignore_eos=True)
     for answer in engine.generate(["w3 w4 w5", "w9 w8 w7 w6", "w20"], how, use_tqdm=False):
         made = answer.outputs[0]
@@ -41,4 +42,4 @@ def generate(folder: Path) -> None:
 if __name__ == "__main__":
     if not (Path(sys.argv[1]) / "config.json").exists():
         make_model(Path(sys.argv[1]))
-    generate(Path(sys.argv[1]))
+    generate(Path(sys.argv[1]), "eager" in sys.argv[2:])

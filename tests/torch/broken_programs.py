@@ -131,6 +131,36 @@ def buffer_of_nan_that_is_read() -> None:
     torch.full((4,), float("nan")).mean().item()  # broken: full
 
 
+def value_that_is_printed() -> None:
+    y = torch.tensor([1.0, -1.0]).log()  # broken: log
+    str(y)
+    torch.nan_to_num(y).sum().item()
+
+
+def gradient_that_is_printed() -> None:
+    x = torch.tensor([0.0, 1.0], requires_grad=True)
+    torch.where(x > 0, x.sqrt(), 0.0).sum().backward()  # broken: div
+    str(x.grad)
+
+
+def index_of_the_largest_that_leaves_torch() -> None:
+    torch.tensor([1.0, -1.0]).sqrt().view(1, 2).argmax(-1).view(1).numpy()  # broken: sqrt
+
+
+def share_of_right_answers() -> None:
+    guess = torch.tensor([[1.0, -1.0]]).sqrt().argmax(-1)  # broken: sqrt
+    (guess == torch.zeros(1)).float().mean().item()
+
+
+def picture_of_nan() -> None:
+    (torch.tensor([1.0, -1.0]).log() * 255).clamp(0, 255).to(torch.uint8).numpy()  # broken: log
+
+
+def codes_of_nan() -> None:
+    y = torch.tensor([1.0, -1.0]).log()  # broken: log
+    (y / 0.1).round().to(torch.int8).float().mul(0.1).sum().item()
+
+
 PROGRAMS = [value for value in list(globals().values()) if callable(value) and getattr(value, "__module__", "") == __name__]
 
 if __name__ == "__main__":

@@ -179,6 +179,20 @@ def division_by_zero_in_half_precision() -> None:
     (1 / degree.reciprocal()).sum().item()  # harmless: reciprocal
 
 
+def data_and_masks_that_are_printed() -> None:
+    data = torch.tensor([1.0, float("nan")])  # harmless: lift_fresh
+    str(data)
+    data.nan_to_num().sum().item()
+    str(torch.full((3, 3), -INF).triu(1))  # harmless: full
+
+
+def share_that_is_told_apart() -> None:
+    values = torch.tensor([1.0, -1.0]).sqrt()  # harmless: sqrt
+    known = ~torch.isnan(values)
+    (values.nan_to_num() * known.float()).sum().item()
+    torch.isnan(values).numpy()
+
+
 PROGRAMS = [value for value in list(globals().values()) if callable(value) and getattr(value, "__module__", "") == __name__]
 
 if __name__ == "__main__":

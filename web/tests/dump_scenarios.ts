@@ -139,6 +139,29 @@ const search: Scenario = {
   },
 };
 
+const fastSearch: Scenario = {
+  name: 'a search waits for nobody: neither its end, nor Enter before the answer',
+  async run(visitor) {
+    await visitor.open(digits.at('#graph'));
+    await visitor.graph();
+    await visitor.page.keyboard.press('/');
+    await visitor.page.waitForSelector('dialog.search');
+    await visitor.page.evaluate(async () => {
+      const frame = () => new Promise((done) => requestAnimationFrame(done));
+      document.querySelector('dialog')!.requestClose();
+      await Promise.resolve();
+      dispatchEvent(new KeyboardEvent('keydown', { key: '/' }));
+      await frame();
+      await frame();
+    });
+    equal(await visitor.page.locator('dialog.search').count(), 1, 'the search that was opened at once');
+    await visitor.page.keyboard.type(facts.digits.origin);
+    await visitor.page.keyboard.press('Enter');
+    await visitor.page.waitForSelector('.panel .op-name');
+    equal(await visitor.text('.panel .op-name'), facts.digits.origin, 'the op that was searched for');
+  },
+};
+
 const keys: Scenario = {
   name: 'n goes to the op that made the first NaN or Inf',
   async run(visitor) {
@@ -176,7 +199,7 @@ const vanished: Scenario = {
 
 const browser = new TestBrowser(process.argv[2]);
 try {
-  await runScenarios(browser, [nan, nanDark, nan4K, table, tensor, heat, steps, search, keys, stranger, vanished]);
+  await runScenarios(browser, [nan, nanDark, nan4K, table, tensor, heat, steps, search, fastSearch, keys, stranger, vanished]);
 } finally {
   await browser.close();
   for (const server of [digits, demo]) server.stop();

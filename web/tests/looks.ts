@@ -1,13 +1,15 @@
-// A picture of every view at each size and scheme, to be looked at: looks.ts FOLDER COMMAND DUMP JUDGED REFERENCE JOB [WIDTHxHEIGHT,...]
+// A picture of every view at each size and scheme, to be looked at, of the dumps that `./dev web --pictures` makes:
+// looks.ts FOLDER COMMAND DUMP JUDGED REFERENCE JOB LIVE [WIDTHxHEIGHT,...]
+// LIVE is the dump of a program that runs.
 
 import { TestBrowser, type Look, type Visitor } from './browser.ts';
 import { Served } from './served.ts';
 
 const SIZES = '1280x720,800x600,3840x2160';
 
-const [folder, command, dump, judged, reference, job, sizes = SIZES] = process.argv.slice(2);
-const servers = await Promise.all([[dump], [judged, reference], [job]].map((dumps) => Served.start(command, dumps)));
-const [ofOne, ofPair, ofJob] = servers;
+const [folder, command, dump, judged, reference, job, running, sizes = SIZES] = process.argv.slice(2);
+const servers = await Promise.all([[dump], [judged, reference], [job], [running]].map((dumps) => Served.start(command, dumps)));
+const [ofOne, ofPair, ofJob, ofRunning] = servers;
 
 interface View {
   name: string;
@@ -34,12 +36,14 @@ const VIEWS: View[] = [
   { name: 'table', at: ofOne.at('#table'), ready: '.row' },
   { name: 'steps', at: ofOne.at('#steps'), ready: '.view > *' },
   { name: 'steps loss', at: ofOne.at('#steps?preset=loss'), ready: '.curves li' },
-  { name: 'tensor', at: ofPair.at('#tensor?record=20'), ready: '.picture' },
+  { name: 'tensor', at: ofPair.at('#tensor?record=40'), ready: '.picture' },
   { name: 'pair start', at: ofPair.at('#start'), ready: '.facts' },
   { name: 'pairs', at: ofPair.at('#pairs?sort=order&only=all'), ready: '.row' },
-  { name: 'pair', at: ofPair.at('#pair?pair=20'), ready: '.picture' },
+  { name: 'pair', at: ofPair.at('#pair?pair=9'), ready: '.picture' },
   { name: 'pair graph', at: ofPair.at('#graph?heat=error'), ready: '.graph-canvas', then: (visitor) => visitor.graph() },
+  { name: 'pair beside', at: ofPair.at('#graph?beside=1'), ready: '.side-name', then: (visitor) => visitor.graph() },
   { name: 'ranks', at: ofJob.at('#ranks'), ready: '.rank-cells canvas' },
+  { name: 'live', at: ofRunning.at('#live'), ready: '.sparkline polyline' },
 ];
 
 const browser = new TestBrowser(folder);

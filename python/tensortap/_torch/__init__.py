@@ -7,6 +7,7 @@ may be called any number of times.
 
 from __future__ import annotations
 
+import atexit
 from typing import Any
 
 import torch
@@ -22,6 +23,8 @@ names: Any = None
 _targets = DumpTargets()
 _meshes: Any = None
 """The `job_facts.Meshes`, likewise."""
+_settings: Any = None
+"""The `number_settings.NumberSettings`, likewise."""
 
 
 def install(table: dict[str, Any]) -> None:
@@ -32,14 +35,29 @@ def install(table: dict[str, Any]) -> None:
     table : dict
         What ``tensortap_pytorch_python_functions`` gives.
     """
-    global functions, names, _meshes
+    global functions, names, _meshes, _settings
     if functions is not None:
         return
-    from . import compile_routes, endings, job_facts, loader_workers, module_events, naming, optimizers, source_files, unseen_kernels
+    from . import (
+        call_phases,
+        compile_routes,
+        endings,
+        engine_rounds,
+        job_facts,
+        loader_workers,
+        module_events,
+        naming,
+        number_settings,
+        optimizers,
+        source_files,
+        unseen_kernels,
+    )
 
     given = Functions(**table)
     placements = job_facts.Placements(given)
     _meshes = job_facts.Meshes(given)
+    _settings = number_settings.NumberSettings(given)
+    settings = _settings
 
     def named(module: torch.nn.Module, number: int) -> None:
         _targets.named(module, given, number)
@@ -48,19 +66,28 @@ def install(table: dict[str, Any]) -> None:
     names = naming.Names(given, named)
     source_files.prepare(given)
     events = module_events.ModuleEvents(given)
-    graphs = compile_routes.install(given, names.path_at, events)
+    graphs = compile_routes.install(given, names.path_at, events, settings.compiled)
 
-    def root_called(module: torch.nn.Module) -> None:
+    engine = engine_rounds.EngineRounds(given)
+    engine.follow()
+    phases = call_phases.CallPhases(engine)
+
+    def root_called(module: torch.nn.Module, arguments: tuple[Any, ...], argument_names: tuple[str, ...]) -> tuple[bool, int, bool]:
         graphs.look()
+        settings.root_called()
         names.root_called(module)
+        phase, has_requests = phases.look(module, arguments, argument_names)
+        return naming.holds_tensors(module), phase, has_requests
 
-    given.set_namers(undisturbed(names.name_called), undisturbed(root_called))
+    given.set_namers(undisturbed(names.name_called), undisturbed(root_called), undisturbed(engine.requests))
     given.follow_modules(torch.nn.Module._call_impl, vars(torch.compiler), events.begin, events.end)
     loader_workers.follow(given)
     optimizers.follow(given)
     unseen_kernels.follow(given)
     endings.follow(given)
     job_facts.tell(given)
+    settings.look()
+    atexit.register(settings.look)
     functions = given
     _targets.installed(given)
 
@@ -71,6 +98,13 @@ def opened() -> None:
 
     if functions is not None:
         job_facts.tell_facts(functions)
+        _settings.begins()
+
+
+def closes() -> None:
+    """Look at the settings at the end of a capture."""
+    if _settings is not None:
+        _settings.look()
 
 
 @undisturbed

@@ -26,8 +26,10 @@ class Functions:
         ``replace_in_place(function, instead)``: a call of the Python function from C runs ``instead(first argument)``, without a frame that
         the program's profilers see, and returns None.
     set_namers
-        ``set_namers(name_called, root_called)``: whom to ask for the names of an unknown module, ``(module, path of the caller)``, and
-        whom to notify that a module is called while none runs, ``(module)``.
+        ``set_namers(name_called, root_called, requests)``: whom to ask for names of an unknown module, ``(module, path of the caller)``;
+        whom to notify that a module is called while none runs, ``(module, arguments, names of the last of them)``, which gives whether it
+        holds tensors, the phase of the model (7 = that of the call before) and whether an engine calls its model for a batch of requests;
+        and what then gives these requests, as JSON, where the dump keeps them.
     follow_modules
         ``follow_modules(Module._call_impl, members of torch.compiler, begins, ends)``: follows the calls of modules from now on, but for
         those that torch.compile works on. Where calls are captured, ``begins(module, whether it is a root, arguments)`` gives what
@@ -42,7 +44,7 @@ class Functions:
         ``follow_compiler(function that gives a graph to Inductor, done)``: what runs inside is the compiler's; then ``done()``.
     bind_graph
         ``bind_graph(graph, flags, number of the module that it was compiled for)``: what is known of it: 2 it writes into what it is
-        given, 4 dump nodes tell what it does, 8 it runs backward.
+        given, 4 dump nodes tell what it does, 8 it runs backward, 16 its kernels are reported.
     unbind_graph
         ``unbind_graph(address)``: the graph that was there is gone.
     note_output_argument
@@ -141,6 +143,12 @@ class Functions:
         ``note_compiled(count)``: so many more graphs ran that Inductor compiled.
     compiled_graphs
         ``compiled_graphs()``: how many did.
+    recording_begins
+        ``recording_begins()``: the program begins to record a graph of a device.
+    recording_ends
+        ``recording_ends()``: it ends; gives how many operators ran meanwhile.
+    note_replay
+        ``note_replay(number, operators)``: the graph of this number, from 1, is replayed; so many operators recorded it, 0 is not known.
     can_open
         ``can_open()``: whether the library takes sessions by ``open``.
     open
@@ -174,7 +182,7 @@ class Functions:
     follow: Callable[[object, Callable[..., Any], Callable[[Any, BaseException | None], None]], Any]
     follow_in_place: Callable[[object, Callable[[], Any], Callable[[Any, BaseException | None], None]], None]
     replace_in_place: Callable[[object, Callable[[Any], None]], None]
-    set_namers: Callable[[Callable[[Any, str], None], Callable[[Any], None]], None]
+    set_namers: Callable[[Callable[[Any, str], None], Callable[[Any, Any, Any], tuple[bool, int, bool]], Callable[[], str]], None]
     follow_modules: Callable[[object, dict[str, Any], Callable[[Any, bool, Any], Any], Callable[[Any, bool, Any], None]], None]
     watch_calls: Callable[[Callable[[Any, Any, Any], Any] | None, Callable[[Any, bool, Any], None] | None], None]
     follow_graphs: Callable[[object, Callable[[Any], None]], None]
@@ -224,6 +232,9 @@ class Functions:
     close_model: Callable[[int], str]
     note_compiled: Callable[[int], None]
     compiled_graphs: Callable[[], int]
+    recording_begins: Callable[[], None]
+    recording_ends: Callable[[], int]
+    note_replay: Callable[[int, int], None]
     can_open: Callable[[], bool]
     open: Callable[[str, str, str], str]
     close: Callable[[], str]

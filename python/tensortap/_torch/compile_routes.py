@@ -11,6 +11,7 @@ import functools
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -25,8 +26,10 @@ from .graph_family import Family, NodeTable
 from .graph_runs import GraphRuns
 from .module_events import ModuleEvents
 
+_MOST_REASONS = 20
 
-def install(table: Functions, path_of: Callable[[int], str], events: ModuleEvents) -> CompiledGraphs:
+
+def install(table: Functions, path_of: Callable[[int], str], events: ModuleEvents, compiled: Callable[[str], None]) -> CompiledGraphs:
     """Take the route that ``tensortap exec --compile`` asked for.
 
     Parameters
@@ -37,25 +40,33 @@ def install(table: Functions, path_of: Callable[[int], str], events: ModuleEvent
         Gives the path of the module at an address, "" when it has none.
     events : ModuleEvents
         Reports calls of modules.
+    compiled : callable
+        Called with the route when the program uses ``torch.compile``.
 
     Returns
     -------
     CompiledGraphs
         Whose ``look`` is to be called now and then.
     """
-    graphs = CompiledGraphs(table)
+    route = _route()
+
+    def is_used() -> None:
+        compiled(route)
+
+    graphs = CompiledGraphs(table, is_used)
     atexit.register(graphs.count_unseen)
     graphs.look()
-    route = _route()
     if route == "eager":
-        _run_eagerly()
+        _run_eagerly(is_used)
     elif route == "aot":
         _replace_inductor(_aot_compiler(table, path_of, CompiledModules(table, events, path_of)))
     elif route == "inductor-nodes":
         _replace_inductor(_dumping_compiler(table, path_of, graphs))
+    elif route == "inductor-kernels":
+        _replace_inductor(_kernel_compiler(table, path_of, graphs))
     wrapper = getattr(torch, "_TorchCompileInductorWrapper", None)
     if wrapper is not None:
-        table.follow_compiler(wrapper.__call__, undisturbed(graphs.look))
+        table.follow_compiler(wrapper.__call__, undisturbed(graphs.compiled))
     return graphs
 
 
@@ -68,19 +79,20 @@ def _route() -> str:
         return "inductor"
 
 
-def _run_eagerly() -> None:
+def _run_eagerly(is_used: Callable[[], None]) -> None:
     """Make compiled functions run as they were written; importing Dynamo is put off until the program asks for it."""
     if "torch._dynamo" in sys.modules:
         _force_eager()
+        is_used()
         return
-    _force_eager_before(torch, "compile")
+    _force_eager_before(torch, "compile", is_used)
     # The program may hold torch.compile already: its first operator can be in an argument of that call.
     for name in ("_TorchCompileInductorWrapper", "_TorchCompileWrapper"):
         if hasattr(torch, name):
-            _force_eager_before(getattr(torch, name), "__init__")
+            _force_eager_before(getattr(torch, name), "__init__", is_used)
 
 
-def _force_eager_before(owner: Any, name: str) -> None:
+def _force_eager_before(owner: Any, name: str, is_used: Callable[[], None]) -> None:
     """Let the first call of a function force what is compiled to run eagerly."""
     original = getattr(owner, name)
 
@@ -88,6 +100,7 @@ def _force_eager_before(owner: Any, name: str) -> None:
     def first(*args: Any, **kwargs: Any) -> Any:
         setattr(owner, name, original)
         _force_eager()
+        is_used()
         return original(*args, **kwargs)
 
     setattr(owner, name, first)
@@ -143,6 +156,32 @@ def _dumping_compiler(table: Functions, path_of: Callable[[int], str], graphs: C
     return compile_graph
 
 
+def _kernel_compiler(table: Functions, path_of: Callable[[int], str], graphs: CompiledGraphs) -> Any:
+    nodes = NodeTable(table, path_of)
+    kernels: list[Any] = []
+    reasons: Counter[str] = Counter()
+
+    def lost(reason: str) -> None:
+        reasons[_first_line(reason)] += 1
+        table.add_fact(
+            "graphs_without_kernels", json.dumps([{"reason": one, "count": count} for one, count in reasons.most_common(_MOST_REASONS)])
+        )
+        _warn(f"the kernels of a graph of torch.compile are not captured: {reason}")
+
+    def compile_graph(inductor: Any, model: Any, inputs: Any, options: dict[str, Any]) -> Any:
+        if not table.takes_nodes():
+            return inductor(model, inputs, **options)
+        from . import inductor_kernels
+
+        if not kernels:
+            kernels.append(inductor_kernels.InductorKernels(table, path_of, graphs))
+        patches = {**inductor.args[0].config, **(options.get("config_patches") or {})}
+        family = Family(nodes, inputs)
+        return inductor_kernels.compile_with_kernels(model, inputs, patches, family, kernels[0], lost)
+
+    return compile_graph
+
+
 def _aot_compiler(table: Functions, path_of: Callable[[int], str], modules: CompiledModules) -> Any:
     nodes = NodeTable(table, path_of)
 
@@ -194,4 +233,9 @@ def _observed(graph: Any, family: Family, modules: CompiledModules | None) -> An
 
 
 def _warn(text: str) -> None:
-    print(f"tensortap: {text}", file=sys.stderr)
+    print(f"tensortap: {_first_line(text)}", file=sys.stderr)
+
+
+def _first_line(text: str) -> str:
+    """Leave out the description of a whole graph, which torch's exceptions have behind their first line."""
+    return text.partition("\n")[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from ._functions import Functions
@@ -19,7 +20,7 @@ _RUNS_GRAPHS = (
     ("torch._inductor.package.package", "AOTICompiledModel"),  # up to torch 2.7
 )
 """The classes whose objects run compiled code, and where releases of torch have them."""
-_WRITES, TELLS, BACKWARD = 2, 4, 8  # of bind_graph
+_WRITES, TELLS, BACKWARD, REPORTS = 2, 4, 8, 16  # of bind_graph
 
 
 class CompiledGraphs:
@@ -29,10 +30,13 @@ class CompiledGraphs:
     ----------
     functions : Functions
         The functions of the library.
+    is_used : callable
+        Called when a graph is compiled, and when one is met that the program has from elsewhere.
     """
 
-    def __init__(self, functions: Functions) -> None:
+    def __init__(self, functions: Functions, is_used: Callable[[], None]) -> None:
         self._functions = functions
+        self._is_used = is_used
         self._to_come = set(_RUNS_GRAPHS)
         self._kinds: list[type] = []
         self._known: dict[int, weakref.ref[Any]] = {}
@@ -47,6 +51,11 @@ class CompiledGraphs:
             if isinstance(kind, type) and "__call__" in vars(kind):
                 self._kinds.append(kind)
                 self._functions.follow_graphs(vars(kind)["__call__"], undisturbed(self._met))
+
+    def compiled(self) -> None:
+        """Note that a graph was handed to Inductor."""
+        self._is_used()
+        self.look()
 
     def runs(self, compiled: Any) -> bool:
         """Tell whether it will be seen when something runs.
@@ -90,6 +99,7 @@ class CompiledGraphs:
             self._functions.note_compiled(sum(id(one) not in self._known for one in loaded))
 
     def _met(self, graph: Any) -> None:
+        self._is_used()
         if not (getattr(graph, "fx_kwargs", None) or {}).get("is_backward"):
             self._functions.note_compiled(1)
         for argument in buffers_to_write(getattr(graph, "source_code", "")):

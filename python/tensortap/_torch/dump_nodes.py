@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -48,7 +48,8 @@ class Inserted:
         self._last: Any = None  # behind which the next is put
         self._dumped: set[Node] = set()
         self.wrote_unseen = False
-        self.lost = 0
+        self._is_counted = False
+        self._run = torch.ops.tensortap.dump.default if fuses else self._run_of_python()
         try:
             for node, number in numbers.items():
                 self._insert(node, number)
@@ -65,12 +66,27 @@ class Inserted:
             self._graph.erase_node(node)
         self._added.clear()
 
+    def _lose(self) -> None:
+        """Count the graph, once, among those that were not captured."""
+        if not self._is_counted:
+            self._is_counted = True
+            self.functions.note_compiled(1)
+
+    def _run_of_python(self) -> Callable[[list[Any], int], None]:
+        """Give what runs a dump node in a graph that Python runs: the program's graph does not fail where torch refuses the node."""
+
+        def dump_in_python(tensors: list[Any], site: int) -> None:
+            try:
+                torch.ops.tensortap.dump.default(tensors, site)
+            except Exception:
+                self._lose()
+
+        return dump_in_python
+
     def _insert(self, node: Node, number: int) -> None:
         self._last = _behind(node)
         wanted = self.functions.wants_node(number, self._root) if number else 0
         read = node_arguments.tensors_read(node)
-        if not number:
-            self.lost += 1
         if not wanted:
             self._note_written(node, number, read)
             return
@@ -134,6 +150,8 @@ class Inserted:
         outputs = []
         if _is_complete(node):
             for position, value in enumerate(values):
+                if position == 0 and node_arguments.has_token(node):
+                    continue
                 slot, element = (0, position) if is_list else (position, -1)
                 if isinstance(value, (list, tuple)):
                     parts = self._items(self._item(node, position, value), value)
@@ -170,10 +188,10 @@ class Inserted:
         rows = [(positions[slot.node], slot.kind, slot.slot, slot.element, slot.flags) for slot in slots]
         site = self.functions.add_site(role, rows)
         if site < 0:
-            self.lost += 1
+            self._lose()
             return
         with self._graph.inserting_before(node) if before else self._graph.inserting_after(self._last):
-            dump = self._graph.call_function(torch.ops.tensortap.dump.default, (tensors, site))
+            dump = self._graph.call_function(self._run, (tensors, site))
         dump.meta["val"] = None
         self._added.append(dump)
 

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 _CALL = re.compile(r"^\s*(?:\w+ = )?torch\.ops\.(\w+)\.(\w+)\.(\w+)\((.*)\)\s*$")
-_BUFFER = re.compile(r"(?:reinterpret_tensor\()?(buf\d+)\b")
-_MADE = re.compile(r"^\s*(buf\d+) = (.*)$")
-_NAME = re.compile(r"\bbuf\d+\b")
+_BUFFER = re.compile(r"(?:reinterpret_tensor\()?(\w*buf\d+)\b")
+_MADE = re.compile(r"^\s*(\w*buf\d+) = (.*)$")  # within a graph inside another one with the name of that graph before it
+_NAME = re.compile(r"\b\w*buf\d+\b")
 _LARGEST = 1 << 24
 
 
@@ -43,7 +43,7 @@ def buffers_to_write(code: Any) -> Iterator[tuple[str, int, bool]]:
 
 def _gives_values(expression: str) -> bool:
     """Tell whether the expression that makes a buffer puts values into it: new memory and that of a dropped buffer have none."""
-    return re.match(r"(empty_strided\w*\(|alloc_from_pool\(|buf\d+; del |reinterpret_tensor\(buf\d+, .*\); del )", expression) is None
+    return re.match(r"(empty_strided\w*\(|alloc_from_pool\(|\w*buf\d+; del |reinterpret_tensor\(\w*buf\d+, .*\); del )", expression) is None
 
 
 def _written(called: re.Match[str], untouched: set[str]) -> Iterator[tuple[str, int, bool]]:
@@ -51,7 +51,7 @@ def _written(called: re.Match[str], untouched: set[str]) -> Iterator[tuple[str, 
     schema = getattr(getattr(getattr(getattr(torch.ops, library, None), name, None), overload, None), "_schema", None)
     if schema is None or library in ("aten", "prims"):
         return
-    given, named = _arguments(text)
+    given, named = arguments_between(text)
     for slot, argument in enumerate(schema.arguments):
         value = given[slot] if slot < len(given) else named.get(argument.name, "")
         buffer = _BUFFER.match(value)
@@ -59,7 +59,7 @@ def _written(called: re.Match[str], untouched: set[str]) -> Iterator[tuple[str, 
             yield f"{library}::{name}.{overload}", slot, buffer is not None and buffer[1] in untouched
 
 
-def _arguments(text: str) -> tuple[list[str], dict[str, str]]:
+def arguments_between(text: str) -> tuple[list[str], dict[str, str]]:
     """Split the arguments between the parentheses of a call."""
     parts, depth, begin = [], 0, 0
     for place, sign in enumerate(text):

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
 from . import dump_nodes, graph_family
 from .compiled_graphs import BACKWARD, TELLS, CompiledGraphs
+from .graph_copy import has_calls, spare_of
 from .graph_family import Family, compiling
-
-try:
-    from torch._inductor.custom_graph_pass import CustomGraphPass
-except ImportError:  # before torch 2.6
-
-    class CustomGraphPass:  # type: ignore[no-redef]
-        """Replace the class that this release does not have yet."""
+from .inductor_passes import PASS, LastPass
 
 
-_PASS = "post_grad_custom_post_pass"
-
-
-class DumpPass(CustomGraphPass):  # type: ignore[misc]
+class DumpPass(LastPass):
     """Puts dump nodes into a graph, after its decomposition and before it is fused.
 
     Parameters
@@ -33,19 +24,16 @@ class DumpPass(CustomGraphPass):  # type: ignore[misc]
     """
 
     def __init__(self, family: Family, before: Any) -> None:
+        super().__init__(before)
         self._family = family
-        self._before = before
         self.enabled = True
         self.is_backward = False
-        self.is_inference = False
         self.dumps: list[dump_nodes.Inserted] = []
         self.problem = ""
 
     def __call__(self, graph: Any) -> None:
         """Run the program's passes and put in the dump nodes; when that fails the graph is as it was without them."""
-        for earlier in self._before if isinstance(self._before, (list, tuple)) else [self._before]:
-            if earlier is not None:
-                self._run(earlier, graph)
+        super().__call__(graph)
         if not self.enabled:
             return
         try:
@@ -55,17 +43,6 @@ class DumpPass(CustomGraphPass):  # type: ignore[misc]
             self.dumps.append(dump_nodes.Inserted(graph, numbers, phase, root, True, self._family.table.functions))
         except Exception as error:
             self.problem = str(error)
-
-    def _run(self, earlier: Any, graph: Any) -> None:
-        # Such passes receive whether the graph is for inference.
-        if any(kind.__name__ == "CustomInferenceAwareGraphPass" for kind in type(earlier).__mro__):
-            earlier(graph, is_inference=self.is_inference)
-        else:
-            earlier(graph)
-
-    def uuid(self) -> None:
-        """Keep these graphs out of Inductor's caches: the numbers in their dump nodes are those of this process."""
-        return
 
 
 def compile_with_nodes(
@@ -104,7 +81,9 @@ def compile_with_nodes(
         own.is_backward = bool(settings.get("is_backward"))
         own.is_inference = bool(settings.get("is_inference"))
         own.dumps, own.problem = [], ""
-        spare = type(graph)(graph, copy.deepcopy(graph.graph))
+        if not has_calls(graph):
+            return compile_fx_inner(graph, example_inputs, **settings)
+        spare = spare_of(graph)
         try:
             compiled = compile_fx_inner(graph, example_inputs, **settings)
         except Exception as error:
@@ -126,5 +105,5 @@ def compile_with_nodes(
         own.enabled = False
         return compile_fx_inner(spare, example_inputs, **settings)
 
-    own = DumpPass(family, patches.get(_PASS, getattr(config, _PASS, None)))
-    return compile_fx(model, inputs, inner_compile=inner, config_patches={**patches, _PASS: own})
+    own = DumpPass(family, patches.get(PASS, getattr(config, PASS, None)))
+    return compile_fx(model, inputs, inner_compile=inner, config_patches={**patches, PASS: own})

@@ -245,6 +245,27 @@ class Names:
             del self._storages[address]
 
 
+def holds_tensors(module: Module) -> bool:
+    """Tell whether a module or one inside it has parameters or buffers; nothing of the program's is called.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        That is called.
+    """
+    seen = set()
+    waiting: list[Any] = [module]
+    while waiting:
+        own = getattr(waiting.pop(), "__dict__", {})
+        if id(own) in seen:
+            continue
+        seen.add(id(own))
+        if any(value is not None for kind in ("_parameters", "_buffers") for value in own.get(kind, {}).values()):
+            return True
+        waiting += own.get("_modules", {}).values()
+    return False
+
+
 def class_name_of(module: Module) -> str:
     """Name the class that a module was written as.
 
@@ -261,6 +282,18 @@ def class_name_of(module: Module) -> str:
     kind = type(module)
     bases = kind.__bases__
     return bases[1].__name__ if len(bases) == 2 and bases[0].__name__ in _MIXED_IN else kind.__name__
+
+
+def unwrapped(module: Module) -> Module:
+    """Give the model inside of what torch puts around a model, such as DistributedDataParallel; any other module itself.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        That is called.
+    """
+    inner = _wrapped(module)
+    return module if inner is None else inner
 
 
 def _wrapped(module: Module) -> Module | None:

@@ -20,6 +20,7 @@ _NEVER_DECLARED = {  # operators that write their running statistics, which thei
     "batch_norm_gather_stats_with_counts",
     "batch_norm_update_stats",
 }
+_TOKENS = {"prims::_make_token", "prims::_sink_tokens"}  # they put calls in order, and give no tensors
 _WRITING_KERNELS = "triton_kernel_wrapper_mutation"
 
 
@@ -52,7 +53,7 @@ def schema_of(node: Node) -> Any:
 
 def is_operator(node: Node) -> bool:
     """Tell whether a node runs an operator on tensors: no placeholder, no access to a tuple, no arithmetic on sizes."""
-    if node.op != "call_function":
+    if node.op != "call_function" or str(getattr(schema_of(node), "name", "")) in _TOKENS:
         return False
     return isinstance(node.target, (torch._ops.OpOverload, torch._ops.HigherOrderOperator))
 
@@ -103,10 +104,17 @@ def arguments_of(node: Node) -> Iterator[tuple[int, str, Any, Any]]:
         yield position, argument.name, value, argument
 
 
+def has_token(node: Node) -> bool:
+    """Tell whether the first thing that a node reads and makes only puts calls in order: it is no tensor when the graph runs."""
+    return schema_of(node) is None and getattr(node.target, "__name__", "") == "with_effects"
+
+
 def tensors_read(node: Node) -> list[Value]:
     """List the tensors that a node reads."""
     values = []
     for slot, name, value, argument in arguments_of(node):
+        if slot == 0 and has_token(node):
+            continue
         written = _is_written(node, name, argument)
         if is_tensor(value):
             values.append(Value(value, slot, -1, written))

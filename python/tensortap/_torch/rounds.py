@@ -37,6 +37,12 @@ def said(phase: int) -> Iterator[None]:
         _said.phase = before
 
 
+def said_phase() -> int:
+    """Give the phase that was said on this thread, 0 when none was."""
+    phase: int = getattr(_said, "phase", 0)
+    return phase
+
+
 class _Model:
     """What is known of a model: the modules on the way to its stack of layers, itself among them, and the layers."""
 
@@ -73,7 +79,7 @@ class Rounds:
         known = self._models.get(model)
         if known is None:
             known = self._models[model] = _Model(model)
-        phase: int = getattr(_said, "phase", 0) or _phase(model, known.ran, arguments)
+        phase = said_phase() or _phase(model, known.ran, arguments)
         known.ran = True
         self._current.model, self._current.phase = known, phase
         return phase

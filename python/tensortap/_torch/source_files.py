@@ -24,7 +24,8 @@ def prepare(functions: Functions) -> None:
     torch_folder, own_folder = Path(torch.__file__).parent, Path(__file__).parent
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     standard = [Path(os.__file__).parent, Path(sys.base_exec_prefix, sys.platlibdir, version)]
-    torchs = [torch_folder, torch_folder.parent / "functorch", torch_folder.parent / "torchgen"]
+    # typing_extensions has the wrapper of what torch calls deprecated.
+    torchs = [torch_folder, *(torch_folder.parent / name for name in ("functorch", "torchgen", "typing_extensions.py"))]
     torchs += [Path(folder) for folder in _folders_of("triton")]
     folders = [*standard, *torchs, own_folder.parent, own_folder.resolve().parent]
     folders += [Path(made) for made in [os.environ.get("TORCHINDUCTOR_CACHE_DIR")] if made]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -11,22 +10,7 @@ import torch
 
 from ._functions import Functions
 from .dynamo_frames import undisturbed
-
-_OUTPUT, _INPUT = 0, 1  # kinds of slots
-_FIRST, _SECOND, _FAILED = 1, 2, 6  # a dump reports the inputs, then the outputs; or the inputs of a launch that raised
-_CHANGED, _IF_WRITTEN = 1, 4  # flags of a slot
-
-_Row = tuple[int, int, int, int, int]
-
-
-@dataclasses.dataclass
-class _Begun:
-    """A launch that has begun."""
-
-    node: int
-    phase: int
-    tensors: list[torch.Tensor]
-    places: list[tuple[int, int]]  # slot and element of each
+from .launch_sites import CHANGED, FAILED, FIRST, IF_WRITTEN, INPUT, OUTPUT, SECOND, Begun, LaunchSites
 
 
 class Launches:
@@ -44,11 +28,11 @@ class Launches:
     def __init__(self, functions: Functions) -> None:
         self._functions = functions
         self._nodes: dict[str, int] = {}
-        self._sites: dict[tuple[int, int, int, tuple[tuple[int, int], ...], bool], int] = {}
+        self._sites = LaunchSites(functions)
         self._thread = threading.local()
 
     @undisturbed
-    def begin(self, kernel: Any, *arguments: Any, **named: Any) -> tuple[_Begun | None, None] | None:
+    def begin(self, kernel: Any, *arguments: Any, **named: Any) -> tuple[Begun | None, None] | None:
         """Tell what a kernel is given.
 
         Parameters
@@ -74,12 +58,12 @@ class Launches:
         return begun, None
 
     @undisturbed
-    def end(self, begun: _Begun | None, error: BaseException | None) -> None:
+    def end(self, begun: Begun | None, error: BaseException | None) -> None:
         """Tell what its tensors hold now.
 
         Parameters
         ----------
-        begun : _Begun or None
+        begun : Begun or None
             What `begin` gave; None when only the content of memory is unknown now.
         error : BaseException or None
             What the launch raised.
@@ -88,7 +72,7 @@ class Launches:
         if begun is None:
             return
         try:
-            self._dump(begun, _SECOND if error is None else _FAILED)
+            self._sites.dump(begun, SECOND if error is None else FAILED)
         finally:
             self._functions.launch_ends()
 
@@ -101,7 +85,7 @@ class Launches:
         """Note that it has measured one."""
         self._thread.measuring -= 1
 
-    def _begin(self, kernel: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> _Begun | None:
+    def _begin(self, kernel: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Begun | None:
         names = list(kernel.arg_names)
         given = dict(zip(names, arguments, strict=False)) | {name: named[name] for name in names if name in named}
         tensors: list[torch.Tensor] = []
@@ -111,38 +95,22 @@ class Launches:
             for element, tensor in enumerate(_tensors_in(value)):
                 tensors.append(tensor)
                 places.append((slot, element if isinstance(value, (list, tuple)) else -1))
-                names[slot] = self._name_of(tensor) or names[slot]
+                names[slot] = self._sites.name_of(tensor) or names[slot]
         node = self._node(kernel) if tensors else 0
         phase = self._functions.launch_begins(node, torch.is_grad_enabled(), names) if node else -1
         if phase < 0:
             return None
-        begun = _Begun(node, phase, tensors, places)
-        self._dump(begun, _FIRST)
+        inputs = tuple((i, INPUT, *place, IF_WRITTEN) for i, place in enumerate(places))
+        outputs = tuple((i, OUTPUT, *place, CHANGED) for i, place in enumerate(places))
+        begun = Begun(node, phase, tensors, inputs, outputs)
+        self._sites.dump(begun, FIRST)
         return begun
-
-    def _name_of(self, tensor: torch.Tensor) -> str:
-        return self._functions.parameter_name(tensor.untyped_storage().data_ptr())
 
     def _node(self, kernel: Any) -> int:
         name = f"triton::{kernel.fn.__name__}"
         if name not in self._nodes:
             self._nodes[name] = self._functions.add_kernel((name, ""))
         return self._nodes[name]
-
-    def _dump(self, begun: _Begun, moment: int) -> None:
-        site = self._site(begun, moment)
-        with torch._C._AutoDispatchBelowAutograd():
-            torch.ops.tensortap.dump.default(begun.tensors, site)
-
-    def _site(self, begun: _Begun, moment: int) -> int:
-        reads_after = moment == _SECOND and self._functions.tells_reads_after()
-        key = (begun.node, begun.phase, moment, tuple(begun.places), reads_after)
-        if key not in self._sites:
-            inputs: list[_Row] = [(i, _INPUT, *place, _IF_WRITTEN) for i, place in enumerate(begun.places)]
-            outputs: list[_Row] = [(i, _OUTPUT, *place, _CHANGED) for i, place in enumerate(begun.places)]
-            rows = (inputs if reads_after else []) + outputs if moment == _SECOND else inputs
-            self._sites[key] = self._functions.add_site((begun.node, begun.phase, moment), rows)
-        return self._sites[key]
 
 
 def _tensors_in(value: Any) -> Iterator[torch.Tensor]:

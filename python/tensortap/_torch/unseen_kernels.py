@@ -5,16 +5,14 @@ After either the content of memory is unknown.
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
-import sys
-from collections.abc import Callable, Sequence
+import weakref
 from types import ModuleType
 from typing import Any
 
 import torch
 
 from ._functions import Functions
+from .loaded_modules import follow_method, when_loaded
 from .triton_launches import Launches
 
 
@@ -26,75 +24,56 @@ def follow(functions: Functions) -> None:
     functions : Functions
         The functions of the library.
     """
-    if torch.version.cuda is not None or getattr(torch.version, "hip", None) is not None:
-        _follow_method(functions, torch.cuda.CUDAGraph, "replay", _nothing_before, lambda _token, _error: functions.wrote_unseen())
+    _DeviceGraphs(functions).follow(getattr(torch.cuda, "CUDAGraph", None))
     launches = Launches(functions)
 
     def triton_loaded(module: ModuleType) -> None:
-        _follow_method(functions, getattr(module, "JITFunction", None), "run", launches.begin, launches.end)
+        follow_method(functions, getattr(module, "JITFunction", None), "run", launches.begin, launches.end)
 
     def autotuner_loaded(module: ModuleType) -> None:
-        _follow_method(functions, getattr(module, "Autotuner", None), "_bench", launches.begin_measuring, launches.end_measuring)
+        follow_method(functions, getattr(module, "Autotuner", None), "_bench", launches.begin_measuring, launches.end_measuring)
 
-    _when_loaded("triton.runtime.jit", triton_loaded)
-    _when_loaded("triton.runtime.autotuner", autotuner_loaded)
-
-
-def _nothing_before(*_arguments: Any, **_named: Any) -> tuple[None, None]:
-    return None, None
+    when_loaded("triton.runtime.jit", triton_loaded)
+    when_loaded("triton.runtime.autotuner", autotuner_loaded)
 
 
-def _follow_method(
-    functions: Functions, kind: Any, name: str, before: Callable[..., Any], after: Callable[[Any, BaseException | None], None]
-) -> None:
-    method = getattr(kind, name, None)
-    if method is not None:
-        setattr(kind, name, functions.follow(method, before, after))
+class _DeviceGraphs:
+    """Counts how many operators recorded each CUDA graph, and its replays, which run no operator.
 
+    Parameters
+    ----------
+    functions : Functions
+        The functions of the library.
+    """
 
-def _when_loaded(name: str, loaded: Callable[[ModuleType], None]) -> None:
-    module = sys.modules.get(name)
-    if module is not None:
-        loaded(module)
-    else:
-        sys.meta_path.insert(0, _OnceLoaded(name, loaded))
+    def __init__(self, functions: Functions) -> None:
+        self._functions = functions
+        self._operators: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._count = 0
 
+    def follow(self, kind: Any) -> None:
+        """Follow the methods of torch's class from now on."""
+        follow_method(self._functions, kind, "capture_begin", self._given, self._recording_begun)
+        follow_method(self._functions, kind, "capture_end", self._recording_ends, lambda _graph, _error: None)
+        follow_method(self._functions, kind, "replay", self._given, self._replayed)
 
-class _OnceLoaded(importlib.abc.MetaPathFinder):
-    """Gives the module that it waits for to a function, when the program has loaded it."""
+    def _given(self, graph: Any, *_arguments: Any, **_named: Any) -> tuple[Any, None]:
+        return graph, None
 
-    def __init__(self, name: str, loaded: Callable[[ModuleType], None]) -> None:
-        self._name, self._loaded = name, loaded
+    def _recording_begun(self, _graph: Any, error: BaseException | None) -> None:
+        if error is None:
+            self._functions.recording_begins()
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != self._name:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self._loaded)
-        return spec
+    def _recording_ends(self, graph: Any) -> tuple[Any, None]:
+        self._operators[graph] = self._functions.recording_ends()
+        return graph, None
 
-
-class _Loader(importlib.abc.Loader):
-    """The loader of a module, and what is to be done when it has run."""
-
-    def __init__(self, own: Any, loaded: Any) -> None:
-        self._own, self._loaded = own, loaded
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._own, name)
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        made: ModuleType | None = self._own.create_module(spec)
-        return made
-
-    def exec_module(self, module: ModuleType) -> None:
-        spec = module.__spec__
-        if spec is not None:
-            spec.loader = self._own
-        module.__loader__ = self._own
-        self._own.exec_module(module)
-        self._loaded(module)
+    def _replayed(self, graph: Any, error: BaseException | None) -> None:
+        self._functions.wrote_unseen()
+        if error is not None:
+            return
+        if graph not in self._numbers:
+            self._count += 1
+            self._numbers[graph] = self._count
+        self._functions.note_replay(self._numbers[graph], self._operators.get(graph, 0))

@@ -1,5 +1,5 @@
 // Ways in which two tensors hold the same elements that no order of whole dimensions explains: one side computes the last rows only, or
-// rotary positions pair other channels.
+// for more cells of a cache than are in use, or rotary positions pair other channels.
 
 #ifndef TENSORTAP_COMPARE_ARRANGEMENT_H_
 #define TENSORTAP_COMPARE_ARRANGEMENT_H_
@@ -18,26 +18,33 @@ namespace tensortap {
 struct Arrangement {
   enum class Kind : uint8_t {
     kNone,
-    kLastRows,   // the smaller tensor has the last rows of the larger one, or the last row of each sequence
-    kLastPlace,  // the smaller tensor has the last place of one dimension of the larger: what one more token adds to a cache
-    kRotary,     // one side has the two channels that are rotated together beside each other, the other one in two halves of a head
+    kLastRows,    // the smaller tensor has the last rows of the larger one, or the last row of each sequence
+    kFirstCells,  // the larger tensor goes on along its last dimension: scores of attention over the cells of a cache, also the unused ones
+    kLastPlace,   // the smaller tensor has the last place of one dimension of the larger: what one more token adds to a cache
+    kRotary,      // one side has the two channels that are rotated together beside each other, the other one in two halves of a head
   };
   Kind kind = Kind::kNone;
-  uint32_t number = 0;      // kLastRows, kLastPlace: which of the ways that the shapes allow
+  uint32_t number = 0;      // which of the ways that the shapes allow; kRotary: in which order b has the dimensions of a
   bool first_axis = false;  // kRotary: of the first dimension, as weights have it; otherwise of the last one
   uint32_t head = 0;        // kRotary: channels of a head
   bool pairs_in_a = false;  // kRotary: A has the pairs
-  // "", "last rows", "last place", "rotary 64"
+  // "", "last rows", "first cells", "last place", "rotary 64"
   [[nodiscard]] std::string text() const;
 };
 
 // Every such way in which the numbers of rows may differ: one dimension that is not the last. Empty for shapes that allow none.
 std::vector<Arrangement> last_rows(const Shape& a, const Shape& b);
+// The way of kFirstCells. Empty for shapes that do not allow it, and for values that are few enough to be the same by chance.
+std::vector<Arrangement> first_cells(const Shape& a, const Shape& b);
+// The same beginning with any cell, however few they are: only for values that are known to be the same. A cache of the last tokens alone
+// moves on, where another one has them behind the earlier ones.
+std::vector<Arrangement> cells_in_use(const Shape& a, const Shape& b);
 // Every way of kLastPlace, of any dimension and however few elements: only for values that are known to be the same.
 std::vector<Arrangement> last_places(const Shape& a, const Shape& b);
-// Every such way that two real tensors of one shape allow whose channels have equal norms at one place: their order leaves these as they
-// are. Both have data in C order.
-std::vector<Arrangement> rotary_orders(const TensorView& a, const TensorView& b);
+// Every such way that two real tensors allow whose channels have norms at one place that differ by no more than `near`: their order leaves
+// these as they are. Both have data in C order, and the same dimensions before the channels, in whatever order.
+inline constexpr double kNearNorm = 0.03;
+std::vector<Arrangement> rotary_orders(const TensorView& a, const TensorView& b, double near = kNearNorm);
 
 // Whether the shapes allow the way.
 bool is_possible(const Arrangement& arrangement, const TensorDesc& a, const TensorDesc& b);

@@ -55,6 +55,19 @@ TEST(Arrangement, FindsTheLastPlaceOfSequencesBehindEachOther) {
   EXPECT_FALSE(holds(view_of(all, {3, 2}), view_of(all, {12, 2}), last_places({3, 2}, {12, 2})));
 }
 
+TEST(Arrangement, ThereIsNoneOfATensorWithoutElements) {
+  for (const Shape& empty : {Shape{0}, Shape{0, 2}, Shape{3, 0}}) {
+    for (const Shape& other : {Shape{8}, Shape{12, 2}, Shape{3, 32}, empty}) {
+      EXPECT_TRUE(last_rows(empty, other).empty());
+      EXPECT_TRUE(last_rows(other, empty).empty());
+      EXPECT_TRUE(last_places(empty, other).empty());
+      EXPECT_TRUE(last_places(other, empty).empty());
+      EXPECT_TRUE(cells_in_use(empty, other).empty());
+      EXPECT_TRUE(cells_in_use(other, empty).empty());
+    }
+  }
+}
+
 TEST(Arrangement, SaysWhereInTheWholeTensorADifferenceIs) {
   const std::vector<float> all = numbers(size_t{5} * 8, 1);
   std::vector<float> last(all.end() - 8, all.end());
@@ -80,6 +93,67 @@ TEST(Arrangement, FindsRotaryHalvesBesidePairs) {
   EXPECT_TRUE(holds(b, a, rotary_orders(b, a)));
   const std::vector<float> other = numbers(halves.size(), 2);
   EXPECT_FALSE(holds(a, view_of(other, shape), rotary_orders(a, view_of(other, shape))));
+}
+
+TEST(Arrangement, FindsRotaryPairsWhereHeadsAndTokensHaveChangedPlaces) {
+  constexpr size_t kTokens = 3;
+  constexpr size_t kHeads = 2;
+  constexpr size_t kHead = 16;
+  const std::vector<float> halves = numbers(kHeads * kTokens * kHead, 1);  // [heads, tokens, head]
+  std::vector<float> pairs(halves.size());                                 // [tokens, heads, head]
+  for (size_t i = 0; i < halves.size(); ++i) {
+    const size_t in_head = i % kHead;
+    const size_t token = i / kHead % kTokens;
+    const size_t head = i / kHead / kTokens;
+    pairs[(token * kHeads + head) * kHead + in_head % 8 * 2 + in_head / 8] = halves[i];
+  }
+  const TensorView a = view_of(pairs, {kTokens, kHeads, kHead});
+  const TensorView b = view_of(halves, {1, kHeads, kTokens, kHead});
+  EXPECT_TRUE(holds(a, b, rotary_orders(a, b)));
+  EXPECT_TRUE(holds(b, a, rotary_orders(b, a)));
+  const TensorView other = view_of(pairs, {kHeads, kTokens, kHead});
+  EXPECT_FALSE(holds(other, b, rotary_orders(other, b))) << "heads and tokens are where b has them";
+}
+
+// The scores of 2 heads for 3 tokens: 5 cells of a cache are in use, or the tensor has no more.
+TEST(Arrangement, FindsTheCellsOfACacheThatAreInUse) {
+  const std::vector<float> used = numbers(size_t{2} * 3 * 5, 1);
+  std::vector<float> all = numbers(size_t{2} * 3 * 32, 2);
+  for (size_t i = 0; i < used.size(); ++i) all[i / 5 * 32 + i % 5] = used[i];
+  const TensorView a = view_of(all, {2, 3, 32});
+  const TensorView b = view_of(used, {1, 2, 3, 5});
+  EXPECT_TRUE(holds(a, b, first_cells(a.desc.shape, b.desc.shape)));
+  EXPECT_TRUE(holds(b, a, first_cells(b.desc.shape, a.desc.shape)));
+  all[33] = 0;
+  const Result<Difference> difference = compare_arranged(a, b, first_cells(a.desc.shape, b.desc.shape).front(), {});
+  ASSERT_TRUE(difference.ok());
+  EXPECT_EQ(difference->differing, 1U);
+  EXPECT_EQ(difference->compared, 30U);
+  EXPECT_EQ(difference->first_differing, 33U) << "of the whole tensor of A";
+}
+
+TEST(Arrangement, FindsTheCellsOfACacheThatHasMovedOn) {
+  const std::vector<float> used = numbers(size_t{2} * 3 * 5, 1);
+  std::vector<float> all = numbers(size_t{2} * 3 * 32, 2);
+  for (size_t i = 0; i < used.size(); ++i) all[i / 5 * 32 + 27 + i % 5] = used[i];
+  const TensorView a = view_of(all, {2, 3, 32});
+  const TensorView b = view_of(used, {2, 3, 5});
+  EXPECT_FALSE(holds(a, b, first_cells(a.desc.shape, b.desc.shape)));
+  EXPECT_TRUE(holds(a, b, cells_in_use(a.desc.shape, b.desc.shape)));
+}
+
+TEST(Arrangement, OfALargeCacheNotEveryCellIsTried) {
+  EXPECT_EQ(first_cells({2, int64_t{1} << 50}, {2, 8}).size(), 1U);
+  EXPECT_EQ(cells_in_use({2, int64_t{1} << 50}, {2, 8}).size(), 65'536U);
+  EXPECT_EQ(cells_in_use({2, 64}, {2, 8}).size(), 57U);
+}
+
+TEST(Arrangement, CellsAreOfOneShapeAndOfWholePieces) {
+  EXPECT_TRUE(first_cells({2, 3, 32}, {3, 2, 5}).empty());
+  EXPECT_TRUE(first_cells({2, 3, 30}, {2, 3, 5}).empty()) << "no cache has 30 cells";
+  EXPECT_TRUE(first_cells({2, 3, 32}, {2, 3, 32}).empty());
+  EXPECT_TRUE(first_cells({32}, {5}).empty()) << "five numbers are the same by chance";
+  EXPECT_TRUE(first_cells({2, 3, 32}, {2, 3, 0}).empty());
 }
 
 // Hidden states of 6 tokens and what a head makes of them; `wanted` of the last row only.

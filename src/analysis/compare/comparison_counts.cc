@@ -31,7 +31,10 @@ void DumpComparison::count_birth(const ComparedValue& value, const ComparisonSum
 
 void DumpComparison::count_not_comparable(const ComparedValue& value) {
   if (summary_.first_reason.empty()) summary_.first_reason = value.reason;
-  if (value.judgement.finding != Finding::kOtherSize) return;
+  if (value.judgement.finding != Finding::kOtherSize) {
+    if (!value.other_place && summary_.uncompared++ == 0) summary_.first_uncompared = value.reason;
+    return;
+  }
   ++summary_.other_sizes;
   const bool given = b_.at(b_.value_of(value.row_b)).given;
   if (given && !summary_.other_shape) summary_.other_shape = OtherShape{value.row_a, value.row_b, true};

@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_members.h"
+#include "compare/block_types.h"
 #include "compare/culprit_text.h"
 #include "compare/difference_json.h"
 #include "compare/early_end.h"
+#include "compare/not_known.h"
 #include "compare/region.h"
+#include "compare/settings_difference.h"
 
 namespace tensortap {
 namespace {
@@ -103,6 +108,20 @@ Json culprit_json(const DumpComparison& comparison) {
 }
 
 // Null unless token ids decided which steps are compared.
+// The types of blocks that weights of each program are in, with what these lose; null where both have the same.
+Json blocks_json(const DumpComparison& comparison) {
+  const auto types_of = [](const DumpIndex& dump) {
+    std::map<std::string, double> types;
+    for (const OpInfo& op : dump.ops()) {
+      if (const std::string type = block_type_of(op); !type.empty()) types.emplace(type, loss_of_blocks(type));
+    }
+    return types;
+  };
+  const auto of_a = types_of(comparison.a());
+  const auto of_b = types_of(comparison.b());
+  return of_a == of_b ? Json(nullptr) : Json({{"a", of_a}, {"b", of_b}});
+}
+
 Json steps_by_ids_json(const ChosenSteps& steps) {
   if (!steps.by_ids) return nullptr;
   Json pairs = Json::array();
@@ -180,6 +199,9 @@ Json unpaired_json(const DumpComparison& comparison, const Unpaired& one, bool o
 Json summary_json(const DumpComparison& comparison) {
   const ComparisonSummary& summary = comparison.summary();
   Json json;
+  const std::vector<SettingDifference> settings = settings_difference(comparison.a(), comparison.b());
+  json["settings_differ"] = text_or_null(settings_text(settings));
+  json["settings"] = settings_json(settings);
   json["values_a"] = summary.values_a;
   json["values_b"] = summary.values_b;
   json["paired"] = summary.paired;
@@ -192,6 +214,7 @@ Json summary_json(const DumpComparison& comparison) {
   json["steps"] = comparison.alignment().steps();
   json["steps_by_order"] = comparison.steps().by_order;
   json["steps_by_ids"] = steps_by_ids_json(comparison.steps());
+  json["blocks"] = blocks_json(comparison);
   json["records"] = summary.records;
   json["verdicts"] = by_name(summary.verdicts, verdict_name);
   json["given"] = by_name(summary.given, verdict_name);
@@ -217,10 +240,12 @@ Json summary_json(const DumpComparison& comparison) {
   json["judged"] = summary.judged();
   json["other_sizes"] = summary.other_sizes;
   json["addresses"] = summary.addresses;
+  json["uncompared"] = summary.uncompared;
   json["unreadable"] = summary.unreadable;
   json["first_unreadable"] = summary.first_unreadable.empty() ? Json(nullptr) : Json(summary.first_unreadable);
   json["first_reason"] = summary.first_reason.empty() ? Json(nullptr) : Json(summary.first_reason);
   json["outside"] = summary.outside();
+  json["not_known"] = text_or_null(not_known_text(comparison));
   json["ended_early_a"] = early_end_json(comparison.a());
   json["ended_early_b"] = early_end_json(comparison.b());
   return {{"summary", json}};

@@ -65,6 +65,8 @@ std::string_view explanation(Finding finding) {
       return ", the error grew over ops none of which adds much";
     case Finding::kSystematic:
       return ", by a factor or a shift that rounding does not have";
+    case Finding::kElement:
+      return ", but single elements differ by more than rounding";
     case Finding::kType:
       return ", one side computes it in a coarser type";
     default:

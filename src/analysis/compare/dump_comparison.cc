@@ -15,6 +15,8 @@
 namespace tensortap {
 namespace {
 
+constexpr double kOtherCells = 0.5;  // relative L2 of scores of other tokens
+
 constexpr size_t kMostAncestors = 512;  // that are looked at behind one value
 constexpr size_t kRowsBetweenProgress = 256;
 
@@ -249,6 +251,7 @@ ComparedValue DumpComparison::compare(uint32_t row_b) {
     value.reason = concat(of_a.numel, " elements of A against ", of_b.numel, " of B");
     const LocalJudge::Pair rows{value.row_a, row_b, 0, 0, false};
     const bool is_other = is_position(value) || (first_rows_[value.pair] != row_b && read_others(a_, value.row_a, b_, row_b, partner_));
+    value.other_place = is_other;
     value.judgement =
         is_other ? judge_->note(rows, 0, Finding::kNone) : judge_->note(rows, std::numeric_limits<double>::infinity(), Finding::kOtherSize);
     return value;
@@ -261,6 +264,10 @@ ComparedValue DumpComparison::compare(uint32_t row_b) {
   } else if (!other_size) {
     difference = compare_rows(a_.dump(), value.row_a, b_.dump(), row_b, pair.accepted.order,
                               {.tolerance = value.rule, .a = quantised_a.view(), .b = quantised_b.view(), .permutation = {}});
+  }
+  const bool of_cells = pair.accepted.order.arrangement.kind == Arrangement::Kind::kFirstCells && of_a.numel != of_b.numel;
+  if (of_cells && difference.data && !(difference.data->relative_l2 <= kOtherCells)) {
+    if (auto moved = compare_cells_in_use(a_.dump(), value.row_a, b_.dump(), row_b, value.rule)) difference.data = *std::move(moved);
   }
   if (difference.data) {
     value.data = difference.data;

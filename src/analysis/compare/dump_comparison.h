@@ -54,6 +54,7 @@ struct ComparedValue {
   std::optional<StatisticsDifference> statistics;  // one has not
   std::string reason;                              // why it is not comparable, or why its data are not
   bool unreadable = false;                         // data of it could not be read: a dump is damaged. Statistics were compared
+  bool other_place = false;                        // not comparable because it is a place, which other values show to be the same
   VerdictBasis basis;
   ToleranceRule rule;
   Judgement judgement;                                      // without a file of tolerances
@@ -97,6 +98,8 @@ struct ComparisonSummary {
   uint64_t with_noise = 0;                     // records of values that ops made, which the noise reaches
   uint64_t other_sizes = 0;                    // records of one value that have other numbers of elements
   uint64_t addresses = 0;                      // records that hold addresses of memory, which differ and are not judged
+  uint64_t uncompared = 0;                     // records of as many elements of which nothing could be compared
+  std::string first_uncompared;                // why, of the first of these
   uint64_t unreadable = 0;                     // records whose data could not be read
   std::string first_unreadable;                // why, of the first of these
   std::string first_reason;                    // why the first record that is not comparable is not

@@ -24,8 +24,7 @@ std::string reason_of(const DumpIndex& dump, const Json& manifest) {
 }  // namespace
 
 Json early_end_json(const DumpIndex& dump) {
-  const auto parsed = parse_json(dump.manifest(), "the manifest");
-  const Json manifest = parsed.ok() && parsed->is_object() ? *parsed : Json::object();
+  const Json manifest = manifest_json(dump);
   const Json* failed = member(manifest, "failed_op");
   // A program that caught the exception went on.
   if (failed != nullptr && !ended_program(*failed)) failed = nullptr;

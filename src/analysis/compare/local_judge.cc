@@ -7,7 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "compare/block_types.h"
 #include "compare/dead_rows.h"
+#include "compare/lone_difference.h"
 #include "compare/memory_addresses.h"
 #include "compare/own_roundings.h"
 #include "compare/pairing_keys.h"
@@ -33,9 +35,10 @@ constexpr double kUnlike = 0.75;     // values of two programs of which one comp
 constexpr double kSlack = 1.2;       // of bounds that hold for exact numbers
 constexpr double kCodesSlack = 1.02;
 constexpr double kFarInteger = 0.3;
-constexpr double kMostRoundings = 32;  // of 16 bits, however deep
-constexpr double kOfDepth = 4;         // roundings of one op that the limit by depth has room for
-constexpr uint64_t kLeastShared = 16;  // elements that are not equal by chance
+constexpr double kMostFolded = 0x1p-7;  // of a weight that the runtime computes of several ones
+constexpr double kMostRoundings = 32;   // of 16 bits, however deep
+constexpr double kOfDepth = 4;          // roundings of one op that the limit by depth has room for
+constexpr uint64_t kLeastShared = 16;   // elements that are not equal by chance
 
 // An element changes its side with the probability of its error; of few elements one may.
 constexpr double kOfFewGates = 3;
@@ -52,11 +55,48 @@ double distance_of(const Difference& difference) {
                              : std::sqrt(difference.mse * static_cast<double>(difference.finite));
 }
 
+// Whether an op on the way wrote into memory that has a type already, such as a cache: that type is no choice of the program's.
+bool stores_on(const ValueTable& table, const WayBetween& way) {
+  return std::ranges::any_of(way.between, [&](uint32_t row) { return op_kind_of(op_of(table.dump(), table.dump().rows()[row])).stores; });
+}
+
+// Whether the program only hands on what it read, in another form or type.
+bool hands_on(const ValueTable& table, uint32_t row, const WayBetween& way) {
+  const auto hands = [&table](uint32_t of) { return PairingKeys::hands_on(op_of(table.dump(), table.dump().rows()[of])); };
+  return hands(row) && std::ranges::all_of(way.between, hands);
+}
+
+// Whether the runtime may have computed a weight of several ones of the author: the op that reads it executes a product and a
+// normalisation, or scales and shifts.
+bool is_folded(const PairingKeys& keys, uint32_t row) {
+  constexpr std::array<std::string_view, 5> kFolded = {"BatchNormalization", "Mul", "Div", "Add", "Sub"};
+  const auto is_product = [](const OpInfo& op) {
+    return op.type.find("Conv") != std::string::npos || op.type.find("Gemm") != std::string::npos;
+  };
+  return std::ranges::any_of(keys.readers(keys.table().value_of(row)), [&](const PairingKeys::Reader& reader) {
+    const OpInfo& op = keys.table().op(reader.value);
+    return is_product(op) && std::ranges::any_of(op.originals, [&](const OriginalNode& node) {
+             return std::ranges::find(kFolded, std::string_view(node.type)) != kFolded.end();
+           });
+  });
+}
+
+// The step of the coarsest weight or input of a program, before the runtime widened it.
+double step_of_given(const ValueTable& table, RowPrecision& precision) {
+  const std::span<const RecordRow> rows = table.dump().rows();
+  double step = 0;
+  for (uint32_t row = 0; row < rows.size(); ++row) {
+    const ValueId id = table.value_of(row);
+    if (id != kNoValue && table.at(id).given && rows[row].numel > 1) step = std::max(step, precision.step_of(row));
+  }
+  return step;
+}
+
 }  // namespace
 
 std::string_view finding_name(Finding finding) {
-  constexpr std::array<std::string_view, 12> kNames = {"",      "other size", "non-finite", "weights",    "attributes", "value",
-                                                       "moved", "integers",   "saturated",  "systematic", "type",       "grown"};
+  constexpr std::array<std::string_view, 13> kNames = {"",         "other size", "non-finite", "weights", "attributes", "value", "moved",
+                                                       "integers", "saturated",  "systematic", "element", "type",       "grown"};
   return kNames[static_cast<size_t>(finding)];
 }
 
@@ -129,16 +169,29 @@ LocalJudge::Inputs LocalJudge::inputs_of(const Way& way) const {
   return inputs;
 }
 
-void LocalJudge::judge_given(const Pair& pair, const Difference& difference, Judgement& judgement) const {
+void LocalJudge::judge_given(const Pair& pair, const Difference& difference, Judgement& judgement) {
   const RecordRow& of_a = a_.dump().rows()[pair.row_a];
   const RecordRow& of_b = b_.dump().rows()[pair.row_b];
   judgement.step = std::max(step_of_type(of_a), step_of_type(of_b));
   judgement.held = difference.relative_l2;
   const bool narrowed = of_a.dtype == of_b.dtype ? is_rounded_copy(a_.dump(), pair.row_a, b_.dump(), pair.row_b) : is_narrowed(difference);
-  if (narrowed) {
+  const double of_blocks = limit_of_blocks(a_.dump(), pair.row_a, b_.dump(), pair.row_b);
+  double folded = 0;
+  if (!narrowed && is_folded(keys_b_, pair.row_b)) {
+    if (!step_of_given_) step_of_given_ = std::max(step_of_given(a_, precision_a_), step_of_given(b_, precision_b_));
+    folded = std::min(kMostFolded, *step_of_given_);
+  }
+  if (of_blocks > 0 && difference.nonfinite_differing == 0 && difference.relative_l2 <= of_blocks) {
+    judgement.allowed = of_blocks;
+    judgement.level = difference.relative_l2;
+  } else if (narrowed) {
     judgement.step = std::max(judgement.step, difference.relative_l2 < 0x1p-11 ? 0x1p-10 : 0x1p-7);
     judgement.allowed = kInf;
     judgement.level = std::min(difference.relative_l2, 1.0);
+  } else if (folded > 0 && difference.nonfinite_differing == 0 && difference.relative_l2 <= folded) {
+    judgement.step = std::max(judgement.step, folded);
+    judgement.allowed = folded;
+    judgement.level = difference.relative_l2;
   } else if (is_authored(pair)) {
     judgement.finding = Finding::kWeights;
   } else {
@@ -259,7 +312,21 @@ Finding LocalJudge::small_finding_of(const Pair& pair, const Difference& differe
   if (alone && !made.whole && !made.way.quantises() && op_a.type == op_b.type && made.way.step >= kCoarse && is_systematic(difference)) {
     return Finding::kSystematic;
   }
-  const bool detour = made.way.made_a != made.way.made_b && std::min(made.way.made_a, made.way.made_b) <= usual_step_;
+  if (made.complete && judgement.in == 0 && !made.whole && !made.way.quantises() && std::isfinite(judgement.allowed)) {
+    const bool copies = hands_on(a_, pair.row_a, made.way.a) || hands_on(b_, pair.row_b, made.way.b);
+    // Sums of some elements of an input, as into the rows of a table, leave most of the others alone.
+    const bool by_element = std::ranges::all_of(made.way.b.inputs, [&](uint32_t input) {
+      const uint64_t numel = b_.dump().rows()[input].numel;
+      return numel == of_b.numel || numel == 1;
+    });
+    const bool same_op = alone && op_a.type == op_b.type && !made.zero && by_element;
+    const std::optional<ElementLimit> limit = copies    ? element_limit_of_copy(judgement.step, judgement.allowed)
+                                              : same_op ? element_limit_of_op(difference, judgement.allowed)
+                                                        : std::nullopt;
+    if (limit && has_lone_difference(a_.dump(), pair.row_a, difference, *limit)) return Finding::kElement;
+  }
+  const bool stores = made.kind.stores || op_kind_of(op_a).stores || stores_on(a_, made.way.a) || stores_on(b_, made.way.b);
+  const bool detour = !stores && made.way.made_a != made.way.made_b && std::min(made.way.made_a, made.way.made_b) <= usual_step_;
   const double coarser = std::max(made.way.made_a, made.way.made_b);
   if (detour && made.complete && !made.way.quantises() && coarser > usual_step_ && judgement.in < coarser / 8 &&
       judgement.held > made.usual) {

@@ -41,10 +41,11 @@ enum class Finding : uint8_t {
   kIntegers,    // whole numbers or truth values
   kSaturated,   // a quantiser of one side clips what it reads
   kSystematic,  // 16 bits: within the rounding of the type, but with a factor or a shift that rounding does not have
+  kElement,     // single elements differ by more than rounding, though all of them together do not
   kType,        // one side computes it in a coarser type than both programs do elsewhere
   kGrown,       // the error as a whole is too large, though no op adds too much
 };
-// "", "other size", "non-finite", "weights", "attributes", "value", "moved", "integers", "saturated", "systematic", "type",
+// "", "other size", "non-finite", "weights", "attributes", "value", "moved", "integers", "saturated", "systematic", "element", "type",
 // "grown"
 std::string_view finding_name(Finding finding);
 
@@ -106,7 +107,9 @@ class LocalJudge {
     double step = 0;
     double made_a = 0;  // of what ops of A made on it
     double made_b = 0;
-    double codes = 0;  // step of the coarsest codes on it, 0 without codes
+    double codes = 0;     // step of the coarsest codes on it, 0 without codes
+    double blocks_a = 0;  // step of weights in blocks (block_types.h) that ops of A multiply on it, 0 without
+    double blocks_b = 0;
     bool codes_in_a = false;
     bool codes_in_b = false;
     double loss = 0;  // of quantising and back, within one dump
@@ -170,7 +173,7 @@ class LocalJudge {
   [[nodiscard]] uint32_t gap_of(const Pair& pair, const Way& way);
   void look_into_modules(Way& way) const;
   [[nodiscard]] uint32_t rounding_ops_in(uint32_t row_b) const;
-  void judge_given(const Pair& pair, const Difference& difference, Judgement& judgement) const;
+  void judge_given(const Pair& pair, const Difference& difference, Judgement& judgement);
   void judge_made(const Pair& pair, const Difference& difference, Judgement& judgement);
   void look_behind_overlays(std::span<const uint32_t> inputs, Judgement& judgement);
   [[nodiscard]] bool is_never_read(const Pair& pair);
@@ -189,6 +192,7 @@ class LocalJudge {
   OpKinds kinds_b_;
   RowPrecision precision_a_;
   RowPrecision precision_b_;
+  std::optional<double> step_of_given_;  // of the coarsest weight or input of either program, once it was asked for
   QuantisingLosses losses_a_;
   QuantisingLosses losses_b_;
   std::optional<OpsInModules> ops_in_modules_;  // of B, where the records of both dumps are of modules alone

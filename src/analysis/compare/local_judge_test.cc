@@ -207,6 +207,28 @@ TEST(LocalJudge, AcceptsWeightsThatAreTheOthersInANarrowerType) {
   EXPECT_FALSE(judged.comparison->summary().outside());
 }
 
+// A normalisation whose weights the runtime put into those of the convolution: of weights in float16 it makes others, which are no copies.
+TEST(LocalJudge, AcceptsWeightsThatTheRuntimeComputedOfNarrowerOnes) {
+  struct FoldedWeight {
+    bool stores_half;
+    bool folds;
+    float factor;
+    bool is_out;
+  };
+  for (const FoldedWeight& one :
+       {FoldedWeight{true, true, 1.0003F, false}, {false, true, 1.0003F, true}, {true, false, 1.0003F, true}, {true, true, 1.01F, true}}) {
+    Program a;
+    Program b;
+    if (one.stores_half) a.set_data(0, rounded_to_half(numbers(kCount, 1)));
+    a.set_data(1, scaled(numbers(kCount, 2), one.factor));
+    for (Program* program : {&a, &b}) {
+      const OpId conv = program->makes("conv", "Conv", {0, 1}, scaled(numbers(kCount, 8), program == &a ? one.factor : 1));
+      program->at(conv).originals = {{"conv", "Conv"}, {"norm", one.folds ? "BatchNormalization" : "Relu"}};
+    }
+    EXPECT_EQ(Judged(a, b).roots, one.is_out ? (Roots{{"conv:out0", "weights"}, {"w:out0", "weights"}}) : Roots()) << one.factor;
+  }
+}
+
 TEST(LocalJudge, NamesAttributesThatDifferWhereTheResultDoes) {
   for (const bool same_result : {false, true}) {
     Program a;
@@ -299,6 +321,52 @@ TEST(LocalJudge, TellsAFactorFromRoundingInTypesOf16Bits) {
       program->set_data(program->all_rows.size() - 1, values);
     }
     EXPECT_EQ(Judged(a, b).roots, one_way ? Roots({{"gelu:out0", "systematic"}}) : Roots());
+  }
+}
+
+// bfloat16: 1.125 and next to it; one number of B is half as large again where `is_changed`.
+std::vector<uint16_t> near_one(bool is_changed, uint16_t beside) {
+  std::vector<uint16_t> values;
+  for (size_t i = 0; i < size_t{64} * kCount; ++i) values.push_back(static_cast<uint16_t>(0x3f90 + i % 16 + (i % 2 == 0 ? 0 : beside)));
+  if (is_changed) values[7] = static_cast<uint16_t>(values[7] + 0x40);
+  return values;
+}
+
+void set_bfloat16(Program& program, const std::vector<uint16_t>& values) {
+  program.all_rows.back().set_desc({DType::kBFloat16, {static_cast<int64_t>(values.size())}});
+  program.set_data(program.all_rows.size() - 1, values);
+}
+
+TEST(LocalJudge, ASingleElementOfACopyDiffersByNoMoreThanRounding) {
+  for (const bool is_changed : {true, false}) {
+    Program a;
+    Program b;
+    for (Program* program : {&a, &b}) {
+      OpId from = 1;
+      if (program == &b) from = program->makes("scale", "Mul", {1}, numbers(kCount, 9));
+      program->makes("copy", "_to_copy", {from}, numbers(kCount, 6));
+      set_bfloat16(*program, near_one(is_changed && program == &b, program == &b ? 1 : 0));
+    }
+    EXPECT_EQ(Judged(a, b).roots, is_changed ? Roots({{"copy:out0", "element"}}) : Roots());
+  }
+}
+
+// `beside`: kernels that round otherwise are no fault. An op that adds elements of an input of another size changes few of them, too.
+TEST(LocalJudge, WhereAllOthersAreEqualASingleElementIsNoOtherRounding) {
+  for (const auto& [beside, same_size] : {std::pair(uint16_t{0}, true), std::pair(uint16_t{1}, true), std::pair(uint16_t{0}, false)}) {
+    Program a;
+    Program b;
+    for (Program* program : {&a, &b}) {
+      const OpId wide = program->makes("wide", "Expand", {0}, numbers(size_t{64} * kCount, 8));
+      program->makes("gelu", "Gelu", {same_size ? wide : 0}, numbers(kCount, 6));
+      std::vector<uint16_t> values = near_one(program == &b, 0);
+      for (size_t i = 0; i < values.size() && program == &b; i += 2) {
+        values[i] = static_cast<uint16_t>(values[i] + (i % 4 == 0 ? beside : -beside));
+      }
+      set_bfloat16(*program, values);
+    }
+    const bool is_fault = beside == 0 && same_size;
+    EXPECT_EQ(Judged(a, b).roots, is_fault ? Roots({{"gelu:out0", "element"}}) : Roots()) << beside << same_size;
   }
 }
 

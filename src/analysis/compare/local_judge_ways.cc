@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compare/block_types.h"
 #include "compare/local_judge.h"
 #include "compare/own_roundings.h"
 #include "compare/quantised_programs.h"
@@ -14,6 +15,17 @@ namespace {
 constexpr uint32_t kMostGap = 4;
 constexpr double kSaturated = 0.1;     // relative L2 that a quantiser may lose,
 constexpr double kMostClipped = 0.01;  // and the share of elements that its codes need not reach
+
+// The step of the blocks that an op multiplies, or that a weight without a partner is in; 0 without blocks. `complete`: the weight was
+// captured.
+double step_of_blocks(const ValueTable& table, uint32_t row, bool complete) {
+  const std::string type = block_type_of(op_of(table.dump(), table.dump().rows()[row]));
+  if (type.empty()) return 0;
+  const ValueId id = table.value_of(row);
+  // Weights that have a partner are an input, whose error counts as that of any input.
+  const bool is_weight = id != kNoValue && table.at(id).given;
+  return is_weight || !complete ? std::max(loss_of_blocks(type), kStepOfMultipliedBlocks) : kStepOfMultipliedBlocks;
+}
 
 }  // namespace
 
@@ -59,6 +71,18 @@ LocalJudge::Way LocalJudge::way_of(const Pair& pair) {
   way.step = std::max({way.step, way.made_a, way.made_b});
   note_codes(true, kind_of(true, pair.row_a).code_bits, way);
   note_codes(false, kind_of(false, pair.row_b).code_bits, way);
+  // Both sides lose the same where both have the same blocks.
+  for (const bool mine : {true, false}) {
+    const WayBetween& side = mine ? way.a : way.b;
+    const ValueTable& table = mine ? a_ : b_;
+    double& step = mine ? way.blocks_a : way.blocks_b;
+    step = step_of_blocks(table, mine ? pair.row_a : pair.row_b, side.complete);
+    for (const uint32_t row : side.between) step = std::max(step, step_of_blocks(table, row, side.complete));
+  }
+  if (way.blocks_a != way.blocks_b) {
+    way.codes = std::max({way.codes, way.blocks_a, way.blocks_b});
+    (way.blocks_a > way.blocks_b ? way.codes_in_a : way.codes_in_b) = true;
+  }
   // The pair itself may be a number behind codes beside one that was never quantised.
   const bool codes_a = op_of(a_.dump(), of_a).type == "DequantizeLinear";
   const bool codes_b = op_of(b_.dump(), of_b).type == "DequantizeLinear";

@@ -12,10 +12,10 @@ namespace {
 
 // Families, as PairingKeys::family() calls them.
 constexpr auto kMovingKinds = std::to_array<std::string_view>(
-    {"abs",     "alias",           "asstrided", "cast",         "clip",          "clone",   "concat",    "contiguous", "copy",
-     "detach",  "dropout",         "expand",    "flip",         "identity",      "index",   "liftfresh", "max pool",   "neg",
-     "pad",     "reflectionpad2d", "relu",      "reorderinput", "reorderoutput", "reshape", "select",    "slice",      "split",
-     "squeeze", "stack",           "transpose", "tril",         "triu",          "unbind",  "unsqueeze", "where"});
+    {"abs",    "alias",           "asstrided", "cast",         "clip",          "clone",   "concat",    "contiguous", "copy",
+     "detach", "dropout",         "expand",    "flip",         "identity",      "index",   "liftfresh", "max pool",   "neg",
+     "pad",    "reflectionpad2d", "relu",      "reorderinput", "reorderoutput", "reshape", "select",    "setrows",    "slice",
+     "split",  "squeeze",         "stack",     "transpose",    "tril",          "triu",    "unbind",    "unsqueeze",  "where"});
 constexpr auto kSummingKinds = std::to_array<std::string_view>(
     {"add", "batch norm gradient", "convolutionbackward", "embeddingdensebackward", "nativelayernormbackward", "sub", "sum"});
 constexpr auto kReductions = std::to_array<std::string_view>({"average pool",
@@ -122,6 +122,7 @@ OpKind op_kind_of(const OpInfo& op) {
           .is_of_batch = family == "batch norm" && trains(op),
           .is_gate = is_listed(kGates, family),
           .is_gradient = is_listed(kGradientKinds, family),
+          .stores = family == "setrows",
           .quantises = code_bits > 0,
           .defines = is_listed(kDefining, family) || family.starts_with("scaleddotproduct"),
           .code_bits = code_bits};

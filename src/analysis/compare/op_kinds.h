@@ -4,9 +4,8 @@
 #define TENSORTAP_COMPARE_OP_KINDS_H_
 
 #include <cstdint>
+#include <deque>
 #include <optional>
-#include <span>
-#include <vector>
 
 #include "trace/op_info.h"
 
@@ -34,6 +33,7 @@ struct OpKind {
   bool is_of_batch = false;  // a norm that measures its batch
   bool is_gate = false;      // the gradient of a function with a bend: an element on its other side passes its gradient on, or no longer
   bool is_gradient = false;  // of a norm or convolution: its further outputs are sums over the batch
+  bool stores = false;       // writes into memory that has a type already, such as a cache
   bool quantises = false;    // its outputs have the steps of a quantised type
   bool defines = false;      // a part that networks are built of, with one result for its inputs
   int code_bits = 0;         // of that type, 0 where it does not quantise
@@ -45,13 +45,13 @@ OpKind op_kind_of(const OpInfo& op);
 // Whether a PyTorch op draws its output at random.
 bool is_drawn(const OpInfo& op);
 
-// The kinds of the ops of a dump; each is found once. One thread.
+// The kinds of the ops of a dump; each is found once. What of() returns lives as long as this. One thread.
 class OpKinds {
  public:
   const OpKind& of(OpId id, const OpInfo& op);
 
  private:
-  std::vector<std::optional<OpKind>> known_;
+  std::deque<std::optional<OpKind>> known_;  // stays where it is when it grows
 };
 
 }  // namespace tensortap

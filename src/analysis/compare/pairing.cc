@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -51,6 +52,9 @@ class Pairer {
     is_strict_ = true;
     by_key(PairRule::kStatistics, &PairingKeys::statistics, Evidence::kValues, 1);
     is_strict_ = false;
+    by_only_input(Evidence::kPlace);
+    while (by_ends_of_ways(Evidence::kPlace, false) || by_ends_of_ways(Evidence::kPlace, true)) {
+    }
     by_place();
     by_last_node();
     for (const auto& [a, b] : open_makers(a_, pairing_.pair_of_a, b_, pairing_.pair_of_b))
@@ -76,8 +80,11 @@ class Pairer {
     const std::optional<Alignment::RowPair> first = judge_.first_rows(a, b);
     if (!first) return false;
     std::optional<Acceptance> accepted = judge_.judge(a, *first, evidence);
-    const bool of_rows = accepted && accepted->order.arrangement.kind == Arrangement::Kind::kLastRows;
-    if (accepted && evidence == Evidence::kValues && !of_rows && !judge_.are_of_one_size(a, b)) accepted.reset();
+    const auto way = accepted ? accepted->order.arrangement.kind : Arrangement::Kind::kNone;
+    const bool of_rows = way == Arrangement::Kind::kLastRows || way == Arrangement::Kind::kFirstCells;
+    const bool of_one_size = of_rows || (evidence != Evidence::kValues && evidence != Evidence::kPlace) ||
+                             (evidence == Evidence::kPlace ? judge_.fit_in_size(a, b) : judge_.are_of_one_size(a, b));
+    if (accepted && !of_one_size) accepted.reset();
     const bool has_statistics_alone = rule == PairRule::kStatistics && accepted && !accepted->first;
     if (is_strict_ && !has_statistics_alone && (!accepted || !(error_of(*accepted) <= most_of_near(a, b)))) return false;
     if (!accepted) {
@@ -157,9 +164,16 @@ class Pairer {
   [[nodiscard]] std::optional<Nearest> nearest(const ValuesBySize::Entry& entry, const ValuesBySize& in_b, bool of_makers) const;
   [[nodiscard]] bool has_nearer(const Nearest& found, ValueId a, const Magnitudes& magnitudes, const ValuesBySize& in_a) const;
   void by_place();
+  [[nodiscard]] bool are_of_one_class() const;
   void by_last_node();
+  void by_only_input(Evidence evidence);
+  [[nodiscard]] static bool is_given_behind(const PairingKeys& keys, ValueId id);
+  bool by_ends_of_ways(Evidence evidence, bool of_caches);
+  [[nodiscard]] static std::map<uint32_t, ValueId> ends_of_ways(const PairingKeys& keys, const std::vector<uint32_t>& pair_of,
+                                                                bool of_caches);
   template <class KeyOfValue>
   void by_single_key(PairRule rule, const KeyOfValue& key);
+  [[nodiscard]] std::string copy_key(const PairingKeys& keys, ValueId id) const;
   [[nodiscard]] bool contradicts(ValueId a, ValueId b) const;
 
   const PairingKeys& a_;
@@ -205,7 +219,7 @@ void Pairer::pair_in_scope(const std::vector<ValueId>& a, const std::vector<Valu
   size_t next = 0;
   for (const ValueId one : a) {
     for (size_t i = next; i < std::min(b.size(), next + kMostTried); ++i) {
-      if (!propose(PairRule::kScope, one, b[i], Evidence::kValues)) continue;
+      if (!propose(PairRule::kScope, one, b[i], Evidence::kPlace)) continue;
       next = i + 1;
       break;
     }
@@ -254,7 +268,7 @@ void Pairer::by_scope() {
   for (const std::string& key : order) {
     if (const auto found = in_b.find(key); found != in_b.end()) pair_in_scope(in_a.at(key), found->second);
   }
-  pair_ends_of_scopes(is_strict_, Evidence::kValues);
+  pair_ends_of_scopes(is_strict_, Evidence::kPlace);
 }
 
 // A value of B that a value of A may be.
@@ -275,7 +289,7 @@ std::optional<Pairer::Nearest> Pairer::nearest(const ValuesBySize::Entry& entry,
   const double widest = most_of_near(std::max(in_b.coarsest(), unit_roundoff(a_.table().dtype(entry.id))));
   for (const ValueId b : in_b.near(entry.magnitudes, widest)) {
     const OpInfo& op = b_.table().op(b);
-    if (!is_free_b(b) || (of_makers && PairingKeys::hands_on(op))) continue;
+    if (!is_free_b(b) || op_kind_of(op).stores || (of_makers && PairingKeys::hands_on(op))) continue;
     const std::optional<Alignment::RowPair> first = judge_.first_rows(entry.id, b);
     std::optional<Acceptance> accepted = first ? judge_.judge(entry.id, *first, Evidence::kValues) : std::nullopt;
     const double error = accepted ? error_of(*accepted) : std::numeric_limits<double>::infinity();
@@ -308,7 +322,9 @@ void Pairer::by_nearest_values() {
     size_t done = 0;
     for (const ValuesBySize::Entry& entry : in_a.entries()) {
       if (options_.progress) options_.progress(pair_rule_name(PairRule::kContent), done++, in_a.entries().size());
-      if (!is_free_a(entry.id) || (of_makers && PairingKeys::hands_on(a_.table().op(entry.id)))) continue;
+      if (!is_free_a(entry.id) || op_kind_of(a_.table().op(entry.id)).stores ||
+          (of_makers && PairingKeys::hands_on(a_.table().op(entry.id))))
+        continue;
       std::optional<Nearest> found = nearest(entry, in_b, of_makers);
       if (!found || has_nearer(*found, entry.id, entry.magnitudes, in_a)) continue;
       take(PairRule::kContent, entry.id, found->b, std::move(found->accepted));
@@ -350,16 +366,145 @@ void Pairer::by_place() {
   pairing_.refused[static_cast<size_t>(PairRule::kIdentity)] = refused;
 }
 
+// Whether a graph and a program of calls name the same class of model, whose modules are then the same.
+bool Pairer::are_of_one_class() const {
+  if (a_.table().is_of_calls() == b_.table().is_of_calls()) return false;
+  const auto classes = [](const PairingKeys& keys) {
+    std::unordered_set<std::string> found;
+    for (const OpInfo& op : keys.table().dump().ops()) {
+      if (!op.module.empty()) found.insert(op.module.substr(0, op.module.find('.')));
+    }
+    return found;
+  };
+  const auto of_a = classes(a_);
+  const auto of_b = classes(b_);
+  return of_a.size() == 1 && of_a == of_b;
+}
+
 // A node of the author and a module make the same value in a quantised program and in its original, however coarse the codes are.
 void Pairer::by_last_node() {
-  if (is_quantised(a_) == is_quantised(b_)) return;
+  if (is_quantised(a_) == is_quantised(b_) && !are_of_one_class()) return;
   const auto original = [](const PairingKeys& keys, ValueId id) {
     return keys.table().op(id).inserted_by_runtime ? "" : keys.last_original(id);
   };
   const auto identity = [](const PairingKeys& keys, ValueId id) { return keys.table().at(id).given ? "" : keys.identity(id); };
   by_single_key(PairRule::kOriginal, original);
   by_single_key(PairRule::kIdentity, identity);
+  const auto part = [](const PairingKeys& keys, ValueId id) {
+    const std::string scope = PairingKeys::hands_on(keys.table().op(id)) ? "" : keys.scope(id);
+    return scope.empty() ? "" : concat(scope, "|", keys.role(id));
+  };
+  by_keys(PairRule::kScope, part, part, Evidence::kName, 0);
+  pair_ends_of_scopes(false, Evidence::kName);
   pair_ends_of_scopes(true, Evidence::kName);
+  by_only_input(Evidence::kName);
+  while (by_ends_of_ways(Evidence::kName, false) || by_ends_of_ways(Evidence::kName, true)) {
+  }
+  by_single_key(PairRule::kTopology, [this](const PairingKeys& keys, ValueId id) { return copy_key(keys, id); });
+}
+
+// What a value shows, behind at most 16 views; the way ends earlier where is_found(value) holds. kNoValue where a view reads nothing.
+template <class IsFound>
+ValueId shown_by(const PairingKeys& keys, ValueId id, const IsFound& is_found) {
+  constexpr size_t kMostViews = 16;
+  for (size_t looks = 0; looks < kMostViews && id != kNoValue && PairingKeys::hands_on(keys.table().op(id)); ++looks) {
+    id = keys.inputs(id).empty() ? kNoValue : keys.inputs(id).front();
+    if (id != kNoValue && is_found(id)) break;
+  }
+  return id;
+}
+
+// For a copy of a value that has a partner: that, and how it is copied.
+std::string Pairer::copy_key(const PairingKeys& keys, ValueId id) const {
+  const std::vector<uint32_t>& pair_of = &keys == &a_ ? pairing_.pair_of_a : pairing_.pair_of_b;
+  const ValueId maker = shown_by(keys, id, [](ValueId) { return false; });
+  if (maker == kNoValue || maker == id || pair_of[maker] == Pairing::kNoPair) return {};
+  return concat(keys.scope(id), "|", keys.role(id), "|", pair_of[maker]);
+}
+
+// What each program makes last of the value of one pair alone, whatever steps it takes.
+bool Pairer::by_ends_of_ways(Evidence evidence, bool of_caches) {
+  const auto in_a = ends_of_ways(a_, pairing_.pair_of_a, of_caches);
+  const auto in_b = ends_of_ways(b_, pairing_.pair_of_b, of_caches);
+  bool is_new = false;
+  for (const auto& [pair, a] : in_a) {
+    const auto found = in_b.find(pair);
+    if (found == in_b.end() || a == kNoValue || found->second == kNoValue) continue;
+    if (!of_caches || judge_.fit_in_size(a, found->second)) is_new |= propose(PairRule::kTopology, a, found->second, evidence);
+  }
+  return is_new;
+}
+
+// By pair; kNoValue where there are several. Views are no ends. Values that go into a cache are ends for `of_caches` alone: one program may
+// have the whole cache there, the other one its last place.
+std::map<uint32_t, ValueId> Pairer::ends_of_ways(const PairingKeys& keys, const std::vector<uint32_t>& pair_of, bool of_caches) {
+  const auto is_cache = [&keys](ValueId id) {
+    const OpInfo& op = keys.table().op(id);
+    return op_kind_of(op).stores || PairingKeys::family(op) == "concat";
+  };
+  // llama.cpp scales queries, where others scale the scores.
+  const auto shows = [&](ValueId id) {
+    const OpInfo& op = keys.table().op(id);
+    return PairingKeys::hands_on(op) || op.type == "SCALE" || is_cache(id) != of_caches;
+  };
+  constexpr uint32_t kSeveral = Pairing::kNoPair - 1;
+  const size_t count = keys.table().values().size();
+  std::vector<uint32_t> made_of(count, Pairing::kNoPair);  // the only pair behind a value
+  for (ValueId id = 0; id < count; ++id) {
+    for (const ValueId input : keys.inputs(id)) {
+      if (input == kNoValue || is_given_behind(keys, input)) continue;
+      const uint32_t behind = pair_of[input] != Pairing::kNoPair ? pair_of[input] : made_of[input];
+      if (behind == Pairing::kNoPair || behind == made_of[id]) continue;
+      made_of[id] = made_of[id] == Pairing::kNoPair ? behind : kSeveral;
+    }
+  }
+  std::vector<bool> goes_on(count, false);
+  std::map<uint32_t, ValueId> ends;
+  for (auto id = static_cast<ValueId>(count); id-- > 0;) {
+    for (const PairingKeys::Reader& reader : keys.readers(id)) {
+      if (pair_of[reader.value] != Pairing::kNoPair || made_of[reader.value] != made_of[id]) continue;
+      goes_on[id] = goes_on[id] || goes_on[reader.value] || !shows(reader.value);
+    }
+    const bool is_known = made_of[id] != Pairing::kNoPair && made_of[id] != kSeveral;
+    if (pair_of[id] != Pairing::kNoPair || !is_known || goes_on[id] || shows(id) || keys.table().at(id).given) continue;
+    const auto [end, is_first] = ends.try_emplace(made_of[id], id);
+    if (!is_first) end->second = kNoValue;
+  }
+  return ends;
+}
+
+// Whether a value is what was given, in another form: a parameter that its program filled with a weight of a file.
+bool Pairer::is_given_behind(const PairingKeys& keys, ValueId id) {
+  constexpr size_t kMost = 16;
+  for (size_t looks = 0; looks < kMost && id != kNoValue; ++looks) {
+    if (keys.table().at(id).given) return true;
+    if (!PairingKeys::hands_on(keys.table().op(id)) || keys.inputs(id).empty()) return false;
+    id = keys.inputs(id).back();
+  }
+  return id == kNoValue;
+}
+
+// The only value that two ops read, which are a pair.
+void Pairer::by_only_input(Evidence evidence) {
+  const auto only = [](const PairingKeys& keys, const std::vector<uint32_t>& pair_of, ValueId id) {
+    ValueId found = kNoValue;
+    for (const ValueId input : keys.inputs(id)) {
+      if (input == kNoValue || is_given_behind(keys, input) || keys.is_constant(input) || input == found) continue;
+      if (found != kNoValue) return kNoValue;
+      found = input;
+    }
+    // A view of a value that has a partner is that value once more.
+    const auto is_paired = [&pair_of](ValueId value) { return pair_of[value] != Pairing::kNoPair; };
+    const ValueId maker = shown_by(keys, found, is_paired);
+    if (maker != kNoValue && maker != found && is_paired(maker)) return kNoValue;
+    return found;
+  };
+  // Pairs that are made here are looked at as well.
+  for (size_t i = 0; i < pairing_.pairs.size(); ++i) {
+    const ValueId a = only(a_, pairing_.pair_of_a, pairing_.pairs[i].a);
+    const ValueId b = only(b_, pairing_.pair_of_b, pairing_.pairs[i].b);
+    if (a != kNoValue && b != kNoValue && is_free_a(a) && is_free_b(b)) propose(PairRule::kTopology, a, b, evidence);
+  }
 }
 
 // Values of which one of each program has a key, whatever they hold.

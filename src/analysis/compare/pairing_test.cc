@@ -375,6 +375,23 @@ TEST(Pairing, AModuleIsPairedAcrossFrameworksAndItsPartsAreFused) {
   EXPECT_EQ(paired.unpaired_a(), (Found{{"Default/conv1-Conv2d/Conv2D-op0", "fused into Net.conv1/convolution"}}));
 }
 
+// A graph of llama.cpp: a product and the sum with the bias; PyTorch does both at once, and reads a view of what the product reads.
+TEST(Pairing, AProductWithoutItsBiasIsNoViewOfWhatIsMultiplied) {
+  MadeDump a;
+  a.gives(a.op("norm", "MUL"), numbers(64, 1), {4, 16});
+  a.gives(a.op("product", "MUL_MAT", {0}), numbers(64, 2), {4, 16});
+  a.gives(a.op("sum", "ADD", {1}), numbers(64, 3), {4, 16});
+  MadeDump b;
+  b.gives(b.op("Net.norm/mul", "mul"), numbers(64, 1), {1, 4, 16});
+  b.gives(b.op("Net.q_proj/view", "view", {0}), numbers(64, 1), {4, 16});
+  b.gives(b.op("Net.q_proj/addmm", "addmm", {1}), numbers(64, 3), {4, 16});
+  for (OpId id = 0; id < 3; ++id) {
+    a.at(id).module = b.at(id).module = id == 0 ? "Net.norm" : "Net.q_proj";
+    b.at(id).domain = "aten";
+  }
+  EXPECT_EQ(Paired(a, b).found(), (Found{{"norm", "Net.norm/mul by scope, reshaped"}, {"sum", "Net.q_proj/addmm by scope"}}));
+}
+
 // An exporter folds a normalisation into the convolution before it, whose module it then names.
 TEST(Pairing, TheEndOfModulesIsPairedThoughItsOpIsNamedAsAnEarlierOne) {
   const std::vector<float> normalised = numbers(40, 2);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compare/block_types.h"
 #include "compare/op_kinds.h"
 
 namespace tensortap {
@@ -31,7 +32,9 @@ int bits_of_codes(const ValueTable& table, ValueId id) {
 bool is_quantised(const PairingKeys& keys) {
   const ValueTable& table = keys.table();
   for (ValueId id = 0; id < table.values().size(); ++id) {
-    if (bits_of_codes(table, id) > 0 || (!table.at(id).given && op_kind_of(table.op(id)).code_bits > 0)) return true;
+    if (!block_type_of(table.op(id)).empty() || bits_of_codes(table, id) > 0 ||
+        (!table.at(id).given && op_kind_of(table.op(id)).code_bits > 0))
+      return true;
   }
   return false;
 }

@@ -64,6 +64,21 @@ std::vector<StepPair> in_order(const std::set<int64_t>& a, const std::set<int64_
 
 }  // namespace
 
+Result<std::vector<StepPair>> step_pairs_of_phase(const DumpIndex& a, const DumpIndex& b, ModelPhase phase) {
+  const auto knows = [](const DumpIndex& dump) {
+    return std::ranges::any_of(dump.rows(), [](const RecordRow& row) { return row.model_phase != 0; });
+  };
+  const bool in_a = knows(a) || !knows(b);
+  std::set<int64_t> wanted;
+  for (const RecordRow& row : (in_a ? a : b).rows()) {
+    if (row.model_phase == static_cast<uint8_t>(phase)) wanted.insert(row.step);
+  }
+  std::vector<StepPair> pairs = choose_steps(a, b, {}).pairs;
+  std::erase_if(pairs, [&](const StepPair& pair) { return !wanted.contains(in_a ? pair.a : pair.b); });
+  if (pairs.empty()) return not_found(concat("no step of both dumps is of the phase ", quote(model_phase_name(phase))));
+  return pairs;
+}
+
 Result<std::vector<StepPair>> parse_step_pairs(std::string_view text) {
   std::vector<StepPair> pairs;
   if (text.empty()) return pairs;

@@ -42,6 +42,9 @@ struct ChosenSteps {
 // else equal numbers, else by their order. Reads a few records.
 ChosenSteps choose_steps(const DumpIndex& a, const DumpIndex& b, const std::vector<StepPair>& asked);
 
+// The pairs that choose_steps() finds by itself and whose step has the phase in A, or in B where A knows no phases. Errors: kNotFound.
+Result<std::vector<StepPair>> step_pairs_of_phase(const DumpIndex& a, const DumpIndex& b, ModelPhase phase);
+
 }  // namespace tensortap
 
 #endif  // TENSORTAP_COMPARE_STEP_PAIRS_H_

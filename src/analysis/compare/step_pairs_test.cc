@@ -62,6 +62,19 @@ TEST(StepPairs, StepsOfEqualIdsStandBesideEachOther) {
   EXPECT_EQ(choose_steps(a, b, {{1, 2}}).pairs, (Pairs{{1, 2}})) << "a person knows better";
 }
 
+TEST(StepPairs, OfAPhaseAreThosePairsWhoseStepHasIt) {
+  Engine warmed;  // a warm-up, a prompt, two tokens
+  warmed.step({9, 9}).step({3, 4, 5}).step({6}).step({7});
+  const auto phases = {ModelPhase::kWarmUp, ModelPhase::kPrefill, ModelPhase::kDecode, ModelPhase::kDecode};
+  for (RecordRow& row : warmed.all_rows) row.model_phase = static_cast<uint8_t>(phases.begin()[row.step]);
+  Engine plain;
+  plain.step({3, 4, 5}).step({6}).step({7});
+  EXPECT_EQ(*step_pairs_of_phase(warmed, plain, ModelPhase::kDecode), (Pairs{{2, 1}, {3, 2}}));
+  EXPECT_EQ(*step_pairs_of_phase(plain, warmed, ModelPhase::kPrefill), (Pairs{{0, 1}})) << "the phases of B";
+  EXPECT_EQ(step_pairs_of_phase(warmed, plain, ModelPhase::kWarmUp).status().code(), StatusCode::kNotFound) << "B has none";
+  EXPECT_EQ(step_pairs_of_phase(plain, plain, ModelPhase::kDecode).status().code(), StatusCode::kNotFound);
+}
+
 TEST(StepPairs, EqualNumbersStandWhereIdsFitThem) {
   Engine a;
   a.step({5, 6, 7, 8}).step({9}).step({3}).step({4});

@@ -83,12 +83,33 @@ std::vector<std::vector<int>> permutations(const Shape& a, const Shape& b) {
   return found;
 }
 
+// The shape with ones in front of it, up to that many dimensions.
+Shape with_rank(const Shape& shape, int rank) {
+  std::vector<int64_t> dims(static_cast<size_t>(std::max(rank - shape.rank(), 0)), 1);
+  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
+  return Shape(dims);
+}
+
+// Orders of tensors of which one has more dimensions, some of them 1, other than those that move nothing but these.
+std::vector<std::vector<int>> permutations_of_ranks(const Shape& a, const Shape& b) {
+  const int rank = std::max(a.rank(), b.rank());
+  const Shape wide = with_rank(b, rank);
+  std::vector<std::vector<int>> found = permutations(with_rank(a, rank), wide);
+  std::erase_if(found, [&wide](std::vector<int> order) {
+    std::erase_if(order, [&wide](int dim) { return wide[dim] == 1; });
+    return std::ranges::is_sorted(order);
+  });
+  return found;
+}
+
 // Flat index in b of what is at `index` of a.
 class PlaceInB {
  public:
   PlaceInB(const Shape& a, const Shape& b, const TensorOrder& order)
-      : a_(split_channels(a, order.block_a)), permutation_(order.permutation), strides_(permutation_.size()) {
-    const Shape seen = split_channels(b, order.block_b);
+      : a_(with_rank(split_channels(a, order.block_a), static_cast<int>(order.permutation.size()))),
+        permutation_(order.permutation),
+        strides_(permutation_.size()) {
+    const Shape seen = with_rank(split_channels(b, order.block_b), static_cast<int>(order.permutation.size()));
     std::vector<uint64_t> strides(permutation_.size(), 1);
     for (size_t i = permutation_.size(); i-- > 1;) strides[i - 1] = strides[i] * static_cast<uint64_t>(seen[static_cast<int>(i)]);
     for (size_t i = 0; i < permutation_.size(); ++i) strides_[i] = strides[static_cast<size_t>(permutation_[i])];
@@ -137,6 +158,9 @@ std::vector<TensorOrder> possible_orders(const OrderedTensor& a, const OrderedTe
   if (of_a == of_b) orders.emplace_back();
   for (std::vector<int>& permutation : permutations(of_a, of_b)) orders.push_back({std::move(permutation), 0, 0, false, {}});
   if (of_a != of_b) orders.push_back({{}, 0, 0, true, {}});
+  if (of_a.rank() != of_b.rank()) {
+    for (std::vector<int>& permutation : permutations_of_ranks(of_a, of_b)) orders.push_back({std::move(permutation), 0, 0, false, {}});
+  }
   // An op that knows nothing of blocks may work on them: the runtime hands it the five dimensions.
   if (is_blocked_form(of_b, of_a)) orders.push_back(unblocked_b(of_a));
   if (is_blocked_form(of_a, of_b)) orders.push_back(unblocked_a(of_b));
@@ -161,6 +185,11 @@ Result<Difference> compare_in_order(const OrderedTensor& a, const OrderedTensor&
   TensorView view_b = b.view;
   view_a.desc.shape = split_channels(view_a.desc.shape, order.block_a);
   view_b.desc.shape = split_channels(view_b.desc.shape, order.block_b);
+  if (!order.permutation.empty() && view_a.desc.shape.rank() != view_b.desc.shape.rank()) {
+    const int rank = std::max(view_a.desc.shape.rank(), view_b.desc.shape.rank());
+    view_a.desc.shape = with_rank(view_a.desc.shape, rank);
+    view_b.desc.shape = with_rank(view_b.desc.shape, rank);
+  }
   return compare_tensors(view_a, view_b, options);
 }
 

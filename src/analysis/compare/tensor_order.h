@@ -17,7 +17,7 @@ namespace tensortap {
 
 // Value type. The default reads both in C order.
 struct TensorOrder {
-  std::vector<int> permutation;  // the dimension of b at each place of a; empty = none
+  std::vector<int> permutation;  // the dimension of b at each place of a, where the shorter shape has ones in front; empty = none
   uint32_t block_a = 0;          // the channels of a are seen in blocks of this size, since those of b are
   uint32_t block_b = 0;          // the same the other way round
   bool reshaped = false;         // shapes differ, and the elements are in the same order
@@ -33,7 +33,8 @@ struct OrderedTensor {
 };
 
 // Every order in which b may have the elements of a, the likely ones first: as they are, NCHW against NHWC, other permutations of at most 5
-// dimensions, a plain reshape, blocks of channels that no metadata mentions. Empty when the numbers of elements differ.
+// dimensions, a plain reshape, permutations where one of the two has further dimensions of 1, blocks of channels that no metadata mentions.
+// Empty when the numbers of elements differ.
 std::vector<TensorOrder> possible_orders(const OrderedTensor& a, const OrderedTensor& b);
 
 // Relative L2 of a - b over at most 4,096 elements that are spread evenly, those that are finite on both sides; Inf for types that are not

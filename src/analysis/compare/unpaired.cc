@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "compare/op_kinds.h"
+#include "compare/quantised_programs.h"
 #include "compare/results.h"
 
 namespace tensortap {
@@ -20,6 +21,8 @@ constexpr std::array<std::string_view, 9> kCuts = {"split",  "split_with_sizes",
 constexpr std::array<std::string_view, 3> kBetweenProcesses = {"c10d.", "_c10d_functional.", "_c10d_functional_autograd."};
 // Values on the way to an op of the other dump that are looked at.
 constexpr size_t kMostLooks = 64;
+// How far pairs may be apart where one program alone has codes.
+constexpr double kCloseWithCodes = 0.5;
 // Ops before a piece of a tensor that are looked at.
 constexpr size_t kMostCuts = 8;
 
@@ -46,6 +49,8 @@ class Explainer {
     }
     for (ValueId id = 0; id < mine.table().values().size(); ++id) knows_originals_ |= !mine.table().op(id).originals.empty();
     alone_in_job_ = std::ranges::none_of(other.table().dump().ops(), moves_between_processes);
+    // Codes make everything differ. DumpComparison takes back the explanation of values that lead to one that is out.
+    if (is_quantised(mine) != is_quantised(other)) close_ = kCloseWithCodes;
     find_dead();
     find_ways(pairs);
     find_decisions();
@@ -150,7 +155,6 @@ class Explainer {
   }
   // Whether any way improved.
   bool lengthen_ways(const std::vector<ValuePair>& pairs) {
-    constexpr double kClose = 0.05;  // relative L2
     bool any = false;
     for (auto id = static_cast<ValueId>(ways_.size()); id-- > 0;) {
       Way way = ways_[id];
@@ -158,7 +162,7 @@ class Explainer {
         Way next = ways_[reader];
         if (const uint32_t pair = pair_of_mine_[reader]; pair != Pairing::kNoPair) {
           const std::optional<Difference>& first = pairs[pair].accepted.first;
-          next = {of_pair_[pair], !first || (first->differing != 0 && !(first->relative_l2 <= kClose))};
+          next = {of_pair_[pair], !first || (first->differing != 0 && !(first->relative_l2 <= close_))};
         }
         if (way.end == kNoValue) way.end = next.end;
         way.differs |= next.differs;
@@ -299,6 +303,7 @@ class Explainer {
   std::vector<bool> is_dead_;
   std::vector<bool> decides_;
   std::vector<Way> ways_;
+  double close_ = 0.05;  // relative L2
   bool knows_originals_ = false;
   bool alone_in_job_ = false;  // the other program runs in one process
 };

@@ -32,9 +32,15 @@ RowDifference compare_rows(const DumpIndex& a, uint32_t row_a, const DumpIndex& 
 std::optional<Difference> compare_last_place(const DumpIndex& a, uint32_t row_a, const DumpIndex& b, uint32_t row_b,
                                              const ToleranceRule& tolerance);
 
+// Of records of a value that one program has for all cells of its cache (Arrangement::Kind::kFirstCells): beginning with the cell where
+// they are near each other. Nothing where they are at none.
+std::optional<Difference> compare_cells_in_use(const DumpIndex& a, uint32_t row_a, const DumpIndex& b, uint32_t row_b,
+                                               const ToleranceRule& tolerance);
+
 // What a pair needs to be accepted.
 enum class Evidence : uint8_t {
   kValues,   // values that are close
+  kPlace,    // the same, of which more is known: they are at one place in both programs
   kName,     // the same kind of type; shapes may differ where one is the other with its dimensions moved
   kProgram,  // the same kind of type: the programs are the same, or a person said so
 };
@@ -61,6 +67,8 @@ class ValueJudge {
   [[nodiscard]] int64_t step_in_b(int64_t step_of_a) const { return alignment_.step_in_b(step_of_a); }
   // Whether all paired executions returned as many elements on both sides.
   [[nodiscard]] bool are_of_one_size(ValueId a, ValueId b) const;
+  // The same, or one has the last place of the other (compare_last_place()).
+  [[nodiscard]] bool fit_in_size(ValueId a, ValueId b) const;
   // Looks at those rows. Nothing when the two are not, or need not be, the same value.
   [[nodiscard]] std::optional<Acceptance> judge(ValueId a, const Alignment::RowPair& first, Evidence evidence) const;
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -16,6 +15,7 @@
 
 #include "base/spans.h"
 #include "base/text.h"
+#include "base/together.h"
 #include "convert/dump_data_files.h"
 #include "convert/dump_records.h"
 #include "convert/node_data.h"
@@ -104,25 +104,19 @@ bool is_other_file(const SourceFile& file) {
   return std::ranges::any_of(kOtherFiles, [&](std::string_view suffix) { return file.name.ends_with(suffix); });
 }
 
-// Several threads, each taking the next file; this one reports progress.
+// On several threads; this one reports progress.
 void convert_dump_data(const std::vector<SourceFile>& files, const ConvertRequest& request, const ConvertProgress& progress,
                        TargetFolder& target, ConvertReport& report) {
-  std::atomic<size_t> next{0};
   std::mutex mutex;
   std::vector<std::pair<size_t, std::string>> failed;
-  const auto work = [&](bool tells) {
-    for (size_t i = next.fetch_add(1); i < files.size(); i = next.fetch_add(1)) {
-      if (tells && progress) progress(i, files.size());
-      const Status status = convert_dump_data_file(files[i], request, target);
-      if (status.ok()) continue;
-      const std::lock_guard lock(mutex);
-      failed.emplace_back(i, status.message());
-    }
+  const auto convert_one = [&, caller = std::this_thread::get_id()](size_t i) {
+    if (progress && std::this_thread::get_id() == caller) progress(i, files.size());
+    const Status status = convert_dump_data_file(files[i], request, target);
+    if (status.ok()) return;
+    const std::lock_guard lock(mutex);
+    failed.emplace_back(i, status.message());
   };
-  std::vector<std::thread> others;
-  for (uint32_t i = 1; i < std::min<size_t>(request.threads, files.size()); ++i) others.emplace_back(work, false);
-  work(true);
-  for (std::thread& other : others) other.join();
+  for_each_together(files.size(), convert_one, request.threads);
   std::ranges::sort(failed);
   report.sources += files.size() - failed.size();
   for (auto& [i, message] : failed) report.failed.push_back({files[i].path, std::move(message)});

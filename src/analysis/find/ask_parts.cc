@@ -112,12 +112,14 @@ std::string parts_sentence(std::span<const PartAnswer> answers, std::string_view
   const auto unknown =
       std::ranges::count_if(answers, [](const PartAnswer& one) { return count_in(one.answer, "unknown") > 0 && !saw_nothing(one.answer); });
   const auto left_out = std::ranges::count_if(answers, [](const PartAnswer& one) { return count_in(one.answer, "left_out") > 0; });
+  const auto hidden = std::ranges::count_if(answers, [](const PartAnswer& one) { return !ran_fused(one.answer) && hid_ops(one.answer); });
   const auto fused = std::ranges::count_if(answers, [](const PartAnswer& one) { return ran_fused(one.answer); });
   const auto unseen = std::ranges::count_if(answers, [](const PartAnswer& one) { return saw_nothing(one.answer); });
   if (finding == 0 && unseen > 0) text += concat("; nothing was looked at in ", unseen);
   if (finding == 0 && unknown > 0) text += concat("; not all is known of ", unknown);
   if (finding == 0 && left_out > 0) text += concat("; a limit left records out of ", left_out);
   if (finding == 0 && fused > 0) text += concat("; fused kernels ran unseen in ", fused);
+  if (finding == 0 && hidden > 0) text += concat("; ops ran unseen in ", hidden);
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/counted.h"
@@ -17,7 +18,9 @@
 #include "find/told_nonfinite.h"
 #include "find/trends_json.h"
 #include "find/unwritten_reads.h"
+#include "query/compile_route.h"
 #include "query/failed_op.h"
+#include "query/unseen_ops.h"
 #include "trace/completeness.h"
 
 namespace tensortap {
@@ -64,6 +67,13 @@ Json dead_list(const DumpIndex& dump, size_t limit) {
   return list;
 }
 
+// A manifest, or a report about one, says that ops were to be captured, and none was. A trigger captures none where nothing happens.
+bool captured_no_op(const Json& report) {
+  if (const Json* none = member(report, "captured_none")) return *none == true;
+  const Json* ops = member(report, "ops");
+  return member(report, "trigger") == nullptr && ops != nullptr && count_in(*ops, "expected") > 0 && count_in(*ops, "captured") == 0;
+}
+
 // What the capture looked at and did not write.
 void add_looks_without_records(const Json& manifest, Json& report) {
   report[kLeftOutByCondition] = count_in(manifest, kLeftOutByCondition);
@@ -71,29 +81,26 @@ void add_looks_without_records(const Json& manifest, Json& report) {
   const Json* ops = member(manifest, "ops");
   const bool watched = trigger != nullptr && ops != nullptr && count_in(*ops, "expected") > 0;
   report["trigger"] = watched ? *trigger : Json(nullptr);
+  report["captured_none"] = captured_no_op(manifest);
 }
 
-Json ran_unseen_json(const Json& manifest) {
-  Json list = Json::array();
-  const Json* ops = member(manifest, "ops");
-  const Json* reasons = ops == nullptr ? nullptr : member(*ops, "not_captured");
-  if (reasons == nullptr || !reasons->is_array()) return list;
-  for (const Json& one : *reasons) {
-    if (count_in(one, "count") > 0 && ran_unseen(text_in(one, "reason"))) list.push_back(one);
-  }
-  return list;
+Json reasons_of(const Json& report) {
+  const Json* reasons = member(report, "not_captured");
+  return reasons == nullptr ? Json::array() : *reasons;
 }
+
+std::vector<std::string> sentences_of(const Json& report) { return unseen_values(reasons_of(report), count_in(report, "hidden_ops")); }
 
 }  // namespace
 
 void add_unseen(const DumpIndex& dump, Json& answer) {
-  const auto parsed = parse_json(dump.manifest(), "the manifest");
-  const Json manifest = parsed.ok() ? *parsed : Json::object();
+  const Json manifest = manifest_json(dump);
   const size_t unknown = count_unknown(dump);
   const size_t not_looked_at = count_not_looked_at(dump);
   answer["unknown"] = unknown;
-  answer["not_captured"] = ran_unseen_json(manifest);
+  answer["not_captured"] = unseen_ops_json(manifest);
   answer["not_looked_at"] = not_looked_at;
+  answer["hidden_ops"] = count_hidden_ops(manifest);
   answer["left_out"] = count_left_out(dump);
   answer["records"] = dump.rows().size();
   answer["known"] = dump.rows().size() - unknown - not_looked_at;
@@ -118,6 +125,7 @@ Json find_report(const DumpIndex& dump, size_t limit) {
   report["unwritten"] = Json::array();
   for (const size_t row : find_unwritten_reads(dump, limit)) report["unwritten"].push_back(unwritten_json(dump, row));
   add_unseen(dump, report);
+  report["compile_route"] = text_or_null(compile_route_text(manifest_json(dump)));
   report["headroom"] = headroom_lists(dump, limit);
   report["dead_outputs"] = dead_list(dump, limit);
   report["gradients"] = gradients_json(dump, find_gradients(dump));
@@ -132,7 +140,7 @@ std::string not_known_text(const Json& report) {
   std::vector<std::string> texts;
   const uint64_t records = count_in(report, "records");
   if (saw_nothing(report)) {
-    texts.emplace_back(records == 0 ? "the dump has no records" : "the dump counts NaN and Inf in none of its records");
+    texts.emplace_back(nothing_seen_text(report));
   } else if (const uint64_t unknown = count_in(report, "unknown"); unknown > 0) {
     texts.push_back(concat(unknown, " of ", counted(records, "record"), unknown == 1 ? " has" : " have",
                            " neither counts of all elements nor all data"));
@@ -141,15 +149,21 @@ std::string not_known_text(const Json& report) {
   if (const uint64_t count = count_in(report, "left_out"); count > 0) {
     texts.push_back(concat("a limit of the capture left out ", counted(count, "record")));
   }
-  if (ran_fused(report)) texts.emplace_back("fused kernels ran whose values were not looked at");
+  for (std::string& sentence : sentences_of(report)) texts.push_back(std::move(sentence));
   return join(texts, "; ");
 }
 
 bool is_partial(const Json& answer) { return !text_in(answer, "not_known").empty(); }
 
+std::string_view nothing_seen_text(const Json& report) {
+  if (count_in(report, "records") == 0) return "the dump has no records";
+  return captured_no_op(report) ? "no op of the program was captured" : "the dump counts NaN and Inf in none of its records";
+}
+
 bool saw_nothing(const Json& report) {
   if (!report.is_object()) return false;
   if (count_in(report, kLeftOutByCondition) > 0) return false;
+  if (captured_no_op(report)) return true;
   if (const Json* known = member(report, "known"); known != nullptr && *known == 0 && count_in(report, "records") > 0) return true;
   const Json* records = member(report, "records");
   if (records == nullptr || *records != 0) return false;
@@ -157,10 +171,11 @@ bool saw_nothing(const Json& report) {
   return member(report, "trigger") == nullptr || (ops != nullptr && count_in(*ops, "expected") == 0);
 }
 
-bool ran_fused(const Json& report) {
-  const Json* reasons = member(report, "not_captured");
-  return reasons != nullptr && std::ranges::any_of(*reasons, [](const Json& one) { return text_in(one, "reason") == kReasonFused; });
-}
+bool has_unseen_ops(const Json& manifest) { return !unseen_ops_json(manifest).empty(); }
+
+bool ran_fused(const Json& report) { return has_reason(reasons_of(report), kReasonFused); }
+
+bool hid_ops(const Json& report) { return !sentences_of(report).empty(); }
 
 Result<Json> find_source(const DumpIndex& dump, std::string_view text) {
   std::vector<OpId> ops = ops_of_source(dump, text);

@@ -14,10 +14,10 @@
 namespace tensortap {
 
 // {"first_nonfinite": {...} or null, "lead": {...} or null, "seen": {...} or null, "harmless": count, "origins": [...], "failed_op": as
-// failed_op() of query/failed_op.h, "unwritten": [...], "unknown": count, "not_captured": [...], "not_looked_at": count, "left_out":
-// count, "records": count, "known": count, "not_known": text or null,
-// "records_left_out_by_condition": count, "trigger": as in run.json, "headroom": {"float16":
-// [...], "bfloat16": [...]}, "dead_outputs": [...], "gradients": {...} or null}; the forms are those of
+// failed_op() of query/failed_op.h, "unwritten": [...], "unknown": count, "not_captured": [...], "hidden_ops": count, "not_looked_at":
+// count, "left_out": count, "records": count, "known": count, "not_known": text or null, "records_left_out_by_condition": count,
+// "trigger": as in run.json, "captured_none": whether ops were to be captured and none was, "compile_route": text or null,
+// "headroom": {"float16": [...], "bfloat16": [...]}, "dead_outputs": [...], "gradients": {...} or null}; the forms are those of
 // find/find_json.h, at most `limit` of each list. The first non-finite value is one of a run: weights that hold some are listed among the
 // origins only.
 //
@@ -31,13 +31,14 @@ namespace tensortap {
 // the capture could not read (count_not_looked_at()), "left_out" those that a limit left out (count_left_out()).
 // "records" counts the records of the dump, and "known" those of which it is known whether they hold NaN or Inf.
 // "not_captured" lists why ops that ran are not in the dump, as run.json has it: {"reason", "count", "examples"}.
+// "hidden_ops" counts ops that read or made tensors in a form that is not looked into (hides_values()).
 // "not_known" says why an answer without a finding clears less than the program (not_known_text()); null where it clears everything.
 // "first_in_time" exists when the first record with NaN or Inf is another one. In dumps of the other kind, "first_nonfinite" is the first
 // origin that is not intended.
 Json find_report(const DumpIndex& dump, size_t limit);
 
-// Adds what of the dump an answer does not cover: "unknown", "not_captured", "not_looked_at", "left_out", "records", "known", "trigger",
-// "records_left_out_by_condition" and "not_known", as find_report() has them. Linear in the records.
+// Adds what of the dump an answer does not cover: "unknown", "not_captured", "hidden_ops", "not_looked_at", "left_out", "records", "known",
+// "trigger", "records_left_out_by_condition" and "not_known", as find_report() has them. Linear in the records.
 void add_unseen(const DumpIndex& dump, Json& answer);
 
 // Whether the report finds something wrong: a value of NaN or Inf that matters, memory that was read and never written, or an op whose
@@ -45,7 +46,7 @@ void add_unseen(const DumpIndex& dump, Json& answer);
 bool has_finding(const Json& report);
 
 // Why an answer without a finding is no all-clear; "" where it is one. `report` is that of find_report(). Reasons: records without counts
-// of NaN and Inf, records that a limit left out, kernels that ran unseen. Several are joined by "; ".
+// of NaN and Inf, records that a limit left out, kernels and ops that ran unseen. Several are joined by "; ".
 std::string not_known_text(const Json& report);
 
 // Whether an answer of `find` without a finding is no all-clear: its "not_known" is a text. For all questions that `find` answers.
@@ -53,11 +54,18 @@ bool is_partial(const Json& answer);
 
 // Whether kernels ran whose values were not looked at.
 bool ran_fused(const Json& report);
+// Whether ops ran whose values were not looked at, kernels among them.
+bool hid_ops(const Json& report);
+
+// Whether ops ran that should have been captured and were not, by the manifest of a dump or the summary of a run.
+bool has_unseen_ops(const Json& manifest);
 
 // Whether an answer without a finding clears nothing, since no tensor was looked at: `report` is that of find_report(), the manifest of
 // a dump or the summary of a run. Records that a condition left out were looked at, and under the trigger "overflow" all ops that were
 // asked for.
 bool saw_nothing(const Json& report);
+// Why, of such a report.
+std::string_view nothing_seen_text(const Json& report);
 
 // {"source": text, "ops": [{"op", "type", "source", "originals"}]}: the ops that come from a source line, or the lines that the ops of that
 // name come from. Errors: kNotFound when there is neither.

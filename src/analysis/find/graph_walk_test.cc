@@ -187,6 +187,64 @@ TEST(GraphWalk, AValueThatNothingReadsIsHarmless) {
   EXPECT_TRUE(find_nonfinite(dump).origins[0].harmless);
 }
 
+// logits -> log -> argmax -> label, or -> codes -> numbers -> scaled by a weight.
+TEST(GraphWalk, WhatIsMadeOfNanAsIfItWereANumberMattersWhereTheGraphHandsItOut) {
+  for (const std::string type : {"ArgMax", "IsNaN", "Greater"}) {
+    GraphDump dump;
+    dump.op("x", "Input");
+    dump.op("log", "Log", {"x"});
+    dump.op("label", type, {"log"}, true);
+    dump.record("x");
+    const size_t made = dump.record("log", {.nan = 1});
+    dump.record("label");
+    dump.all_rows.back().dtype = static_cast<uint8_t>(DType::kInt64);
+    EXPECT_EQ(dump.first_cause(), type == "IsNaN" ? "" : "log");
+    if (type == "IsNaN") continue;
+    const NonFiniteFindings found = find_nonfinite(dump);
+    ASSERT_TRUE(found.seen);
+    EXPECT_EQ(found.seen->reached, "result");
+    EXPECT_EQ(found.seen->chain.back().row, made);
+  }
+}
+
+// log -> the largest number, without NaN -> scaled by a weight. An op that chooses leaves NaN out on purpose.
+TEST(GraphWalk, NanThatAKernelLeavesOutMattersWhereTheGraphHandsItsAnswerOut) {
+  for (const std::string type : {"ReduceMax", "GlobalMaxPool", "Where"}) {
+    GraphDump dump;
+    dump.op("x", "Input");
+    dump.op("scale", "Initializer");
+    dump.op("log", "Log", {"x"});
+    dump.op("largest", type, {"log"});
+    dump.op("y", "Mul", {"largest", "scale"}, true);
+    dump.record("x");
+    dump.record("scale");
+    dump.record("log", {.nan = 1});
+    dump.record("largest");
+    dump.record("y");
+    EXPECT_EQ(dump.first_cause(), type == "Where" ? "" : "log") << type;
+  }
+}
+
+TEST(GraphWalk, NumbersMadeOfCodesOfNanMatterUntilTheyMeetOthers) {
+  for (const bool meets_others : {false, true}) {
+    GraphDump dump;
+    dump.op("x", "Input");
+    dump.op("scale", "Initializer");
+    dump.op("log", "Log", {"x"});
+    dump.op("codes", "QuantizeLinear", {"log", "scale"});
+    dump.op("numbers", "DequantizeLinear", {"codes", "scale"});
+    dump.op("y", "Mul", {"numbers", meets_others ? "x" : "scale"}, true);
+    dump.record("x");
+    dump.record("scale");
+    dump.record("log", {.nan = 1});
+    dump.record("codes");
+    dump.all_rows.back().dtype = static_cast<uint8_t>(DType::kUInt8);
+    dump.record("numbers");
+    dump.record("y");
+    EXPECT_EQ(dump.first_cause(), meets_others ? "" : "log");
+  }
+}
+
 TEST(GraphWalk, ABranchThatWasNotTakenReadsNothing) {
   GraphDump dump;
   dump.op("log", "Log");
@@ -218,6 +276,29 @@ TEST(GraphWalk, WhatABodyHandsOutInAnyRoundIsInWhatItsOpGives) {
     dump.record("loop", {.nan = reaches ? 1U : 0U});
     EXPECT_EQ(find_nonfinite(dump).origins[0].harmless, !reaches);
     EXPECT_EQ(dump.first_cause().empty(), !reaches);
+  }
+}
+
+// x -> body: sub reads x in the first trip and what root made in later ones.
+TEST(GraphWalk, WhatATripReadsOfTheOneBeforeIsNoSecondOrigin) {
+  for (const bool told : {false, true}) {
+    GraphDump dump;
+    dump.op("x", "Input");
+    const OpId loop = dump.op("loop", "Loop", {"x"}, true);
+    const OpId sub = dump.op("sub", "Sub", {"s"});
+    const OpId root = dump.op("root", "Sqrt", {"sub"});
+    for (const OpId id : {sub, root}) {
+      dump.all_ops[id].parent = loop;
+      dump.all_ops[id].graph = "loop/body";
+    }
+    if (told) dump.all_ops[sub].attributes = R"({"body_inputs": {"0": [["", "x"], ["loop/body", "root"], ["", 3], 7]}})";
+    dump.record("x");
+    dump.record("sub");
+    dump.record("root", {.nan = 1});
+    for (const char* name : {"sub", "root"}) dump.all_rows[dump.record(name, {.nan = 1})].call = 1;
+    dump.record("loop", {.nan = 1});
+    EXPECT_EQ(find_nonfinite(dump).origins.size(), told ? 1U : 2U);
+    EXPECT_EQ(dump.first_cause(), told ? "root" : "sub");
   }
 }
 

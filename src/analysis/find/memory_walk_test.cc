@@ -158,6 +158,39 @@ TEST(MemoryWalk, AQuestionForNanIsSeenWhereItsAnswerIsRead) {
   EXPECT_EQ(op_of(dump, dump.all_rows[seen->chain.back().row]).name, "div");
 }
 
+// logits -> argmax -> == labels -> mean -> item(), or nothing behind argmax but a view.
+TEST(MemoryWalk, WhatIsMadeOfNanAsIfItWereANumberIsSeenWhereItIsReadOrLeftUnread) {
+  for (const bool is_read : {false, true}) {
+    MemoryDump dump;
+    const auto whole = [&](size_t row) { dump.all_rows[row].dtype = static_cast<uint8_t>(DType::kInt64); };
+    const size_t made = dump.run(dump.op("div"), {{{1, 1}, kFine}}, {2, 1}, kNan);
+    whole(dump.run(dump.op("argmax"), {{{2, 1}, kNan}}, {3, 1}, kFine));
+    const size_t viewed = dump.run(dump.op("view"), {{{3, 1}, kFine}}, {3, 1}, kFine);
+    whole(viewed);
+    whole(viewed - 1);
+    if (is_read) {
+      const size_t share = dump.run(dump.op("mean"), {{{3, 1}, kFine}}, {4, 1}, kFine);
+      whole(share - 1);
+      dump.record(dump.op("item", R"({"sees_value": true})"), SlotKind::kInput, 0, {4, 1}, kFine);
+    }
+    const auto seen = find_nonfinite(dump).seen;
+    ASSERT_TRUE(seen) << is_read;
+    EXPECT_EQ(seen->reached, is_read ? "host" : "result");
+    EXPECT_EQ(seen->chain.back().row, made);
+  }
+}
+
+TEST(MemoryWalk, WhatIsMadeOfAnAnswerAndOfOtherValuesIsNoAnswer) {
+  MemoryDump dump;
+  dump.run(dump.op("div"), {{{1, 1}, kFine}}, {2, 1}, kNan);
+  const size_t mask = dump.run(dump.op("gt"), {{{2, 1}, kNan}}, {3, 1}, kFine);
+  dump.all_rows[mask].dtype = static_cast<uint8_t>(DType::kBool);
+  const size_t product = dump.run(dump.op("mul"), {{{3, 1}, kFine}, {{1, 1}, kFine}}, {4, 1}, kFine);
+  dump.all_rows[product - 2].dtype = static_cast<uint8_t>(DType::kBool);
+  dump.record(dump.op("item", R"({"sees_value": true})"), SlotKind::kInput, 0, {4, 1}, kFine);
+  EXPECT_FALSE(find_nonfinite(dump).seen);
+}
+
 TEST(MemoryWalk, GradientsThatGoToAnOptimizerAreSeenInAParameterOnly) {
   MemoryDump dump;
   const OpId mul = dump.op("mul");

@@ -58,6 +58,7 @@ void NonfiniteFlow::follow_memory(const std::vector<size_t>& order) {
   }
   find_parameters(order);
   find_unread(order);
+  find_unread_answers(order);
 }
 
 void NonfiniteFlow::read(size_t row) {
@@ -71,7 +72,7 @@ void NonfiniteFlow::read(size_t row) {
   if (nonfinite_[row]) {
     Consumer& consumer = consumers_[RecordLookup::execution_of(record)];
     consumer.bad.push_back(row);
-    if (facts.tests_value || record.stats.nan > 0) consumer.told_apart = consumer.told_apart.value_or(row);
+    if (facts.tests_value || record.stats.nan > 0) consumer.told_apart = consumer.told_apart.value_or(Answer{row, facts.tests_value});
     if ((record.flags & kRecordFailedOp) != 0) {
       see(row, Sight::kFailure);
     } else if (facts.sees_value) {
@@ -81,27 +82,39 @@ void NonfiniteFlow::read(size_t row) {
     }
     return;
   }
-  const auto found = holds_integers(record) ? told_apart_.find(content) : told_apart_.end();
+  const auto found = told_apart_.find(content);
   if (found == told_apart_.end()) return;
   Consumer& consumer = consumers_[RecordLookup::execution_of(record)];
+  consumer.answers.push_back(row);
   consumer.told_apart = consumer.told_apart.value_or(found->second);
-  if (facts.sees_value) see(found->second, Sight::kHost, true);
+  if (facts.sees_value) see(found->second.row, Sight::kHost, true);
 }
 
 void NonfiniteFlow::write(size_t row) {
   const RecordRow& record = dump_.rows()[row];
   const auto found = consumers_.find(RecordLookup::execution_of(record));
   if (found == consumers_.end()) return;
-  found->second.outputs.push_back(row);
-  if (found->second.told_apart && holds_integers(record)) {
-    told_apart_.try_emplace({record.storage, record.version}, *found->second.told_apart);
-  }
+  Consumer& consumer = found->second;
+  consumer.outputs.push_back(row);
+  if (consumer.told_apart && record.storage != 0 && holds_answer(row, consumer))
+    told_apart_.try_emplace({record.storage, record.version}, *consumer.told_apart);
 }
 
-bool NonfiniteFlow::only_shows(const Consumer& consumer) const {
+// Real numbers do where the op read nothing else, but single numbers: a mask that is multiplied with other values makes no answer of these.
+// How many are not NaN is what a mean of the others divides by, and no answer either.
+bool NonfiniteFlow::holds_answer(size_t output, const Consumer& consumer) const {
   const std::span<const RecordRow> rows = dump_.rows();
-  return !consumer.outputs.empty() && std::ranges::all_of(consumer.outputs, [&](size_t output) {
-    return std::ranges::any_of(consumer.bad, [&](size_t input) {
+  if (holds_integers(rows[output])) return true;
+  return consumer.bad.empty() && !consumer.told_apart->tested && std::ranges::all_of(lookup_.inputs_of(output), [&](size_t input) {
+           return rows[input].numel == 1 || facts_.is_overwritten(rows[input]) ||
+                  std::ranges::find(consumer.answers, input) != consumer.answers.end();
+         });
+}
+
+bool NonfiniteFlow::only_shows(const std::vector<size_t>& inputs, const std::vector<size_t>& outputs) const {
+  const std::span<const RecordRow> rows = dump_.rows();
+  return !outputs.empty() && std::ranges::all_of(outputs, [&](size_t output) {
+    return std::ranges::any_of(inputs, [&](size_t input) {
       return rows[output].storage != 0 && rows[output].storage == rows[input].storage && rows[output].version == rows[input].version;
     });
   });
@@ -157,6 +170,24 @@ void NonfiniteFlow::find_unread(const std::vector<size_t>& order) {
     const bool for_optimizer = is_of(record, Phase::kUpdate) || (uses_gradients_ && is_of(record, Phase::kBackward));
     const bool replaced = replaced_.contains({record.storage, record.version});
     if (!for_optimizer && !replaced && !facts_.of(record).tests_value) see(row, Sight::kResult);
+  }
+}
+
+// Answers about NaN, such as the index of the largest number, that no captured op read: the program may have returned them. Tests for NaN
+// do not count: who asks knows.
+void NonfiniteFlow::find_unread_answers(const std::vector<size_t>& order) {
+  std::unordered_set<Content, RecordLookup::Hash> taken;
+  const std::span<const RecordRow> rows = dump_.rows();
+  for (const auto& [execution, consumer] : consumers_) {
+    if (only_shows(consumer.answers, consumer.outputs)) continue;
+    for (const size_t input : consumer.answers) taken.insert({rows[input].storage, rows[input].version});
+  }
+  for (const size_t row : order) {
+    const Content content{rows[row].storage, rows[row].version};
+    if (!is_output(rows[row]) || rows[row].slot_index != 0 || taken.contains(content) || replaced_.contains(content)) continue;
+    const bool for_optimizer = is_of(rows[row], Phase::kUpdate) || (uses_gradients_ && is_of(rows[row], Phase::kBackward));
+    const auto found = told_apart_.find(content);
+    if (found != told_apart_.end() && !found->second.tested && !for_optimizer) see(found->second.row, Sight::kResult, true);
   }
 }
 

@@ -62,10 +62,15 @@ class NonfiniteFlow {
 
  private:
   using Content = RecordLookup::Content;
+  struct Answer {
+    size_t row = 0;       // an input that holds NaN or Inf
+    bool tested = false;  // an op told which elements are finite
+  };
   struct Consumer {
     std::vector<size_t> bad;           // inputs that hold NaN or Inf
+    std::vector<size_t> answers;       // inputs that are answers about such
     std::vector<size_t> outputs;       // all of them
-    std::optional<size_t> told_apart;  // an input that its integers and booleans depend on
+    std::optional<Answer> told_apart;  // what its integers and booleans depend on
   };
   using Consumers = std::unordered_map<RecordLookup::Execution, Consumer, RecordLookup::Hash>;
 
@@ -74,6 +79,7 @@ class NonfiniteFlow {
   void read(size_t row);
   void write(size_t row);
   void find_unread(const std::vector<size_t>& order);
+  void find_unread_answers(const std::vector<size_t>& order);
   void find_parameters(const std::vector<size_t>& order);
   [[nodiscard]] bool uses(const RecordRow& input) const;
   // Of dumps that know the graph (nonfinite_graph.cc).
@@ -87,7 +93,9 @@ class NonfiniteFlow {
   void find_swallowed();
   [[nodiscard]] bool swallows(const Consumer& consumer) const;
   [[nodiscard]] size_t source_of(size_t input) const { return lookup_.writer_of(input).value_or(input); }
-  [[nodiscard]] bool only_shows(const Consumer& consumer) const;
+  [[nodiscard]] bool only_shows(const Consumer& consumer) const { return only_shows(consumer.bad, consumer.outputs); }
+  [[nodiscard]] bool only_shows(const std::vector<size_t>& inputs, const std::vector<size_t>& outputs) const;
+  [[nodiscard]] bool holds_answer(size_t output, const Consumer& consumer) const;
 
   const DumpIndex& dump_;
   const RecordLookup& lookup_;
@@ -96,7 +104,8 @@ class NonfiniteFlow {
   const std::vector<Holding>& holding_;
   bool knows_graph_ = false;
   Consumers consumers_;
-  std::unordered_map<Content, size_t, RecordLookup::Hash> told_apart_;  // integers and booleans that came of a row of NaN or Inf
+  std::unordered_map<Content, Answer, RecordLookup::Hash> told_apart_;  // integers and booleans that came of NaN or Inf, and what is made
+                                                                        // of these alone, as a share of right answers
   std::unordered_set<Content, RecordLookup::Hash> replaced_;            // contents that an op wrote over unread
   std::unordered_set<Content, RecordLookup::Hash> read_parameters_;     // contents that an op read as a parameter
   std::vector<Sighting> sightings_;

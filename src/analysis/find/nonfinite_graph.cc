@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "find/nan_answers.h"
 #include "find/nonfinite_flow.h"
 
 namespace tensortap {
@@ -108,6 +109,7 @@ void NonfiniteFlow::find_results(const std::vector<size_t>& order) {
     const auto is_lost = [&](OpId reader) { return !taken.contains(pair_of(row, reader)) && graphs.contains(ops[reader].graph); };
     if ((handed_out && ops[record.op].graph.empty()) || std::ranges::any_of(readers.of(record), is_lost)) see(row, Sight::kResult);
   }
+  for (const size_t row : NanAnswers(dump_, lookup_, facts_, nonfinite_).handed_out(order)) see(row, Sight::kResult, true);
 }
 
 void NonfiniteFlow::follow_graph(const std::vector<size_t>& order) {

@@ -130,7 +130,8 @@ bool reads_shape_only(std::string_view type) {
 bool only_moves(std::string_view type) { return only_copies(type) || holds(kMoves, type); }
 bool makes_constants(std::string_view type) { return reads_shape_only(type) || holds(kConstants, type); }
 
-bool only_copies(std::string_view type) { return holds(kCopies, type); }
+// PyTorch's quantised modules pack memory as it was allocated when they are made, and again when they are given their weights.
+bool only_copies(std::string_view type) { return holds(kCopies, type) || word_of(type).ends_with("prepack"); }
 bool sums_up(std::string_view type) { return holds(kSums, type); }
 bool writes_parts(std::string_view type) { return type.ends_with('_') && holds(kWritesParts, type); }
 

@@ -163,10 +163,9 @@ std::optional<bool> reader_after(const DumpIndex& dump, OpId watched, uint32_t s
 class NotedReads {
  public:
   explicit NotedReads(const DumpIndex& dump) {
-    const Result<Json> manifest = parse_json(dump.manifest(), "the manifest");
-    if (!manifest.ok() || !manifest->is_object()) return;
-    const auto watch = manifest->find("watch");
-    if (watch == manifest->end() || !watch->is_object()) return;
+    const Json manifest = manifest_json(dump);
+    const auto watch = manifest.find("watch");
+    if (watch == manifest.end() || !watch->is_object()) return;
     const Json looks = watch->value("still_read", Json(nullptr));
     are_there_ = looks.is_array();
     for (const Json& look : looks) {

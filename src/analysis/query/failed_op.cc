@@ -35,10 +35,9 @@ Json of_records(const DumpIndex& dump) {
 }  // namespace
 
 Json failed_op(const DumpIndex& dump) {
-  const auto manifest = parse_json(dump.manifest(), "the manifest");
-  if (!manifest.ok() || !manifest->is_object()) return of_records(dump);
-  const auto told = manifest->find("failed_op");
-  if (told == manifest->end()) return of_records(dump);
+  const Json manifest = manifest_json(dump);
+  const auto told = manifest.find("failed_op");
+  if (told == manifest.end()) return of_records(dump);
   return told->is_object() ? *told : Json();
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "trace/body_inputs.h"
 
 namespace tensortap {
 namespace {
@@ -188,6 +189,18 @@ std::optional<size_t> RecordLookup::producer_row(const OpInfo& op, const OpInput
   return last_before(slot_key(producer, SlotKind::kOutput, slot), reader);
 }
 
+// What the input of a body held: of all that it may hold, what was made last.
+std::optional<size_t> RecordLookup::body_row(const OpInfo& op, uint32_t slot, const RecordRow& reader) const {
+  std::optional<size_t> last;
+  for (const BodyValue& value : body_values(op, slot)) {
+    const auto made = makers_.find(value_key(value.graph, value.name));
+    if (made == makers_.end()) continue;
+    const auto row = producer_row(op, {value.name, made->second.first, made->second.second}, reader);
+    if (row && (!last || dump_.rows()[*row].sequence > dump_.rows()[*last].sequence)) last = row;
+  }
+  return last;
+}
+
 // An input's record was made by one op; an output's may come from all that the op read.
 std::vector<RecordLookup::Read> RecordLookup::reads_of(size_t row) const {
   const RecordRow& reader = dump_.rows()[row];
@@ -205,6 +218,7 @@ std::vector<RecordLookup::Read> RecordLookup::reads_of(size_t row) const {
     if (input.name.empty() && input.producer == kNoOp) continue;
     std::optional<size_t> found = own_input(reader, slot);
     if (!found) found = producer_row(op, input, reader);
+    if (!found) found = body_row(op, slot, reader);
     reads.push_back({input.name.empty() ? concat("in", slot) : input.name, found});
   }
   const auto children = children_.find(reader.op);

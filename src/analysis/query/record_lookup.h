@@ -88,6 +88,7 @@ class RecordLookup {
   void add_in_code(size_t row);
   [[nodiscard]] std::vector<Read> own_reads(size_t row) const;
   [[nodiscard]] std::optional<size_t> producer_row(const OpInfo& op, const OpInput& input, const RecordRow& reader) const;
+  [[nodiscard]] std::optional<size_t> body_row(const OpInfo& op, uint32_t slot, const RecordRow& reader) const;
   [[nodiscard]] std::optional<size_t> last_before(uint64_t key, const RecordRow& reader) const;
   [[nodiscard]] std::optional<size_t> own_input(const RecordRow& reader, uint32_t slot) const;
 

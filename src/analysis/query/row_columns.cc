@@ -68,6 +68,9 @@ RowValue text_or_nothing(std::string text) {
 
 RowValue row_number(const DumpIndex&, size_t row) { return uint64_t{row}; }
 RowValue phase_text(const DumpIndex& dump, size_t row) { return std::string(phase_name(static_cast<Phase>(dump.rows()[row].phase))); }
+RowValue model_phase_text(const DumpIndex& dump, size_t row) {
+  return text_or_nothing(std::string(model_phase_name(static_cast<ModelPhase>(dump.rows()[row].model_phase))));
+}
 RowValue moment_text(const DumpIndex& dump, size_t row) { return std::string(moment_name(static_cast<Moment>(dump.rows()[row].moment))); }
 RowValue slot_text(const DumpIndex& dump, size_t row) {
   return slot_name(static_cast<SlotKind>(dump.rows()[row].slot_kind), dump.rows()[row].slot_index);
@@ -109,6 +112,7 @@ RowValue source_text(const DumpIndex& dump, size_t row) { return text_or_nothing
 
 RowValue yes(const DumpIndex&, size_t) { return true; }
 bool is_before(const RecordRow& row) { return row.moment == static_cast<uint8_t>(Moment::kBefore); }
+bool has_model_phase(const RecordRow& row) { return !model_phase_name(static_cast<ModelPhase>(row.model_phase)).empty(); }
 bool is_element(const RecordRow& row) { return row.element >= 0; }
 bool knows_strides(const RecordRow& row) { return !row.strides_of().empty(); }
 bool knows_storage(const RecordRow& row) { return row.storage != 0; }
@@ -125,6 +129,7 @@ constexpr std::array kFirstColumns = {
     RowColumn{"call", kNumber, kSortedInJson, 0, field<&RecordRow::call>},
     RowColumn{"rank", kNumber, kSortedInJson, 0, field<&RecordRow::rank>},
     RowColumn{"phase", kText, kColumnInJson, 0, phase_text},
+    RowColumn{"model_phase", kText, kColumnListed | kJsonIfSet, 0, model_phase_text, has_model_phase},
     RowColumn{"moment", kText, kJsonIfSet, 0, moment_text, is_before},
     RowColumn{"op", kText, kSortedInJson, 0, op_text<&OpInfo::name>},
     RowColumn{"type", kText, kSortedInJson, 0, op_text<&OpInfo::type>},

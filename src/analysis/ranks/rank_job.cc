@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "base/json_members.h"
 #include "base/text.h"
+#include "base/together.h"
 #include "ranks/rank_groups.h"
-#include "ranks/together.h"
 #include "read/open_dump.h"
 
 namespace tensortap {

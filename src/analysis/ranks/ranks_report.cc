@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/json_members.h"
 #include "base/text.h"
+#include "base/together.h"
 #include "find/collective_types.h"
 #include "ranks/apart_ranks.h"
 #include "ranks/first_of_ranks.h"
@@ -28,7 +29,6 @@
 #include "ranks/ranks_json.h"
 #include "ranks/replica_check.h"
 #include "ranks/tensor_names.h"
-#include "ranks/together.h"
 
 namespace tensortap {
 namespace {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "format/onnx_graph/node_writer.h"
 #include "format/onnx_graph/onnx_fields.h"
+#include "trace/body_inputs.h"
 #include "trace/graph_outputs.h"
 
 namespace tensortap {
@@ -241,7 +242,7 @@ Result<NodeAttributes> node_attributes(const OpInfo& op, std::string_view bytes)
   TENSORTAP_ASSIGN_OR_RETURN(const Json attributes, parse_json(op.attributes, "its attributes"));
   if (!attributes.is_object()) return corrupt("its attributes are no JSON object");
   for (const auto& [name, value] : attributes.items()) {
-    if (name == kGraphOutputs || name == kChannelBlock || value.is_null()) continue;
+    if (name == kGraphOutputs || name == kBodyInputs || name == kChannelBlock || value.is_null()) continue;
     const auto place = value.is_object() ? value.find("ref") : value.end();
     const bool is_kept = value.is_object() && place != value.end();
     TENSORTAP_ASSIGN_OR_RETURN(std::string proto, is_kept ? kept_attribute(name, *place, bytes) : plain_attribute(name, value));

@@ -16,7 +16,8 @@
 #include "base/text.h"
 #include "compare/comparison_json.h"
 #include "compare/culprit_text.h"
-#include "compare/early_end.h"
+#include "compare/not_known.h"
+#include "compare/settings_difference.h"
 #include "query/op_facts.h"
 #include "serve/elements.h"
 #include "serve/pair_elements.h"
@@ -240,9 +241,11 @@ Json comparison_sentences(const ServedComparison& comparison) {
   const ComparedPairs& pairs = **done;
   const ComparisonSummary& summary = pairs.comparison().summary();
   const std::string inputs = other_inputs_text(pairs.comparison());
+  const std::string settings = settings_text(settings_difference(pairs.comparison().a(), pairs.comparison().b()));
+  if (!settings.empty()) add(concat("The ", settings, "."), "#pairs");
   if (summary.culprit) {
     const ComparedValue& culprit = *summary.culprit;
-    Json sentence = place_sentence(pairs, {culprit.row_a, culprit.row_b, culprit.error, std::nullopt, 0}, "compare", "");
+    Json sentence = place_sentence(pairs, {culprit.row_a, culprit.row_b, culprit.error, std::nullopt, 0}, "parted", "");
     std::vector<std::string> known = culprit_details(pairs.comparison());
     known.insert(known.begin(), culprit_text(pairs.comparison()));
     if (!inputs.empty()) known.push_back(inputs);
@@ -251,7 +254,7 @@ Json comparison_sentences(const ServedComparison& comparison) {
   } else if (!inputs.empty()) {
     add(concat("The ", inputs, "."), "#pairs");
   } else if (summary.first_outside.row_b != kNoRow) {
-    list.push_back(place_sentence(pairs, summary.first_outside, "compare", "The first difference outside of the tolerance is of "));
+    list.push_back(place_sentence(pairs, summary.first_outside, "parted", "The first difference outside of the tolerance is of "));
   }
   for (size_t i = 0; i < std::min(summary.born.size(), kMostBorn); ++i) {
     list.push_back(place_sentence(pairs, summary.born[i], "born", ""));
@@ -264,11 +267,10 @@ Json comparison_sentences(const ServedComparison& comparison) {
   if (Json sentence = given_sentence(pairs); !sentence.empty()) {
     // Weights and inputs that differ come before the values that ops made of them.
     const bool differs = sentence["kind"] == "given";
-    list.insert(differs ? list.begin() + (summary.culprit ? 1 : 0) : list.end(), std::move(sentence));
+    const int before = (summary.culprit ? 1 : 0) + (settings.empty() ? 0 : 1);
+    list.insert(differs ? list.begin() + before : list.end(), std::move(sentence));
   }
-  for (const auto& [side, dump] : {std::pair("A", &pairs.comparison().a()), std::pair("B", &pairs.comparison().b())}) {
-    if (const Json end = early_end_json(*dump); !end.is_null()) add(concat(side, " ended early: ", early_end_text(end), "."), "#pairs");
-  }
+  if (const std::string unknown = not_known_text(pairs.comparison()); !unknown.empty()) add(concat("Not known: ", unknown, "."), "#pairs");
   return list;
 }
 

@@ -181,7 +181,7 @@ TEST_F(PairAnswers, SentencesNameTheOpThatTheErrorIsBornIn) {
   const Json sentences = comparison_sentences(*comparison_);
   std::string all;
   for (const Json& one : sentences) all += concat(one.at("kind").get<std::string>(), "|", one.at("text").get<std::string>(), "\n");
-  EXPECT_THAT(all, HasSubstr("compare|The programs part in b:out0 (Mul): relative L2 0.183, its inputs are equal."));
+  EXPECT_THAT(all, HasSubstr("parted|The programs part in b:out0 (Mul): relative L2 0.183, its inputs are equal."));
   EXPECT_THAT(all, HasSubstr("born|b:out0 (Mul): error 0.18"));
   EXPECT_THAT(all, HasSubstr("5 of 5 values of A have a partner in B; their records: 2 equal, 3 different."));
   EXPECT_EQ(sentences[0].at("link"), "#graph?op=1&heat=error&flow=1&way=error");

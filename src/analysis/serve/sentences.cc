@@ -167,8 +167,7 @@ void Sentences::add_nonfinite(const Json& report) {
     add_clear(report, concat("No NaN and no Inf reached what the program saw; ", counted(harmless, "op"), " made some that did no harm."),
               "#table?where=nan%20%3E%200%20or%20pos_inf%20%3E%200%20or%20neg_inf%20%3E%200");
   } else if (saw_nothing(report)) {
-    add("unsure", count_in(report, "records") == 0 ? "No tensor was looked at: the dump has no records."
-                                                   : "The dump counts NaN and Inf in none of its records.");
+    add("unsure", concat("Nothing is known of NaN and Inf: ", nothing_seen_text(report), "."));
   } else {
     add_clear(report, report.at("origins").empty() ? "No NaN and no Inf was seen." : "No NaN and no Inf was seen, except intended ones.");
   }

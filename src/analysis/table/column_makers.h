@@ -84,6 +84,7 @@ RecordColumn text_column(std::string name, Key key, Text text) {
 RecordColumn slot_column();
 RecordColumn dtype_column();
 RecordColumn phase_column();
+RecordColumn model_phase_column();
 
 // Numbers the shapes of the records of one column; `add` is called with each new one. Thread-compatible.
 class ShapePlaces {

@@ -164,6 +164,7 @@ std::vector<RecordColumn> export_columns(std::span<const uint32_t> job_ops, cons
   columns.push_back(optional_column<int64_t, ColumnType::kInt64>(
       "element", [](const RecordRow& row) { return row.element; }, [](const RecordRow& row) { return row.element >= 0; }));
   columns.push_back(phase_column());
+  columns.push_back(model_phase_column());
   columns.push_back(text_column(
       "moment", [](const RecordRow& row) { return uint64_t{row.moment}; },
       [](uint64_t moment) { return std::string(moment_name(static_cast<Moment>(moment))); }));

@@ -96,6 +96,8 @@ std::vector<RecordColumn> frame_columns(const DumpIndex& dump) {
       columns.push_back(dtype_column());
     } else if (field.name == "phase") {
       columns.push_back(phase_column());
+    } else if (field.name == "model_phase") {
+      columns.push_back(model_phase_column());
     } else {
       const RowColumn* known = find_column(field.name);
       const uint32_t bits = known == nullptr ? 0 : known->stats;

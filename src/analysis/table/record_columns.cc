@@ -35,6 +35,12 @@ RecordColumn phase_column() {
       [](uint64_t key) { return std::string(phase_name(static_cast<Phase>(key))); });
 }
 
+RecordColumn model_phase_column() {
+  return text_column(
+      "model_phase", [](const RecordRow& row) { return uint64_t{row.model_phase}; },
+      [](uint64_t key) { return std::string(model_phase_name(static_cast<ModelPhase>(key))); });
+}
+
 std::vector<Column> make_columns(std::span<const RecordColumn> columns, const RecordBlock& block) {
   std::vector<Column> made(columns.size());
   for (size_t i = 0; i < columns.size(); ++i) made[i].values.reserve(block.rows.size() * column_width(columns[i].spec.type));

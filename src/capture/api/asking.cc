@@ -11,6 +11,7 @@
 #include "base/message.h"
 #include "base/process_role.h"
 #include "base/text.h"
+#include "session/engine_requests.h"
 #include "session/event_view.h"
 
 namespace tensortap {
@@ -62,7 +63,7 @@ int tensortap_add_document(tensortap_session* session, const tensortap_document*
 
 int tensortap_wants_arguments(tensortap_session* session) noexcept {
   const tensortap::CaptureSession* open = session_of(session);
-  return open != nullptr && open->wants_arguments() ? 1 : 0;
+  return open != nullptr && tensortap::keeps_arguments(open->options()) ? 1 : 0;
 }
 
 int tensortap_wants_reads_after(tensortap_session* session) noexcept {
@@ -79,12 +80,20 @@ int tensortap_add_arguments(tensortap_session* session, tensortap_op_id op, int6
   return guarded<int>(open, TENSORTAP_INTERNAL, [=] { return static_cast<int>(open->add_arguments(op, step, call - 1, json).code()); });
 }
 
+int tensortap_add_requests(tensortap_session* session, int64_t step, uint32_t model_phase, const char* json) noexcept {
+  tensortap::CaptureSession* open = session_of(session);
+  if (open == nullptr) return TENSORTAP_OK;
+  if (json == nullptr) return TENSORTAP_INVALID_ARGUMENT;
+  const auto add = [=] { return static_cast<int>(tensortap::add_requests(*open, step, model_phase, json).code()); };
+  return guarded<int>(open, TENSORTAP_INTERNAL, add);
+}
+
 int tensortap_add_fact(tensortap_session* session, const char* name, const char* json) noexcept {
   tensortap::CaptureSession* open = session_of(session);
   if (open == nullptr) return TENSORTAP_OK;
   if (name == nullptr || json == nullptr) return TENSORTAP_INVALID_ARGUMENT;
   return guarded<int>(open, TENSORTAP_INTERNAL, [=] {
-    const tensortap::Status added = open->add_fact(name, json);
+    const tensortap::Status added = open->facts().add(name, json);
     if (added.ok() && name == tensortap::kProcessNameFact && session->control != nullptr) session->control->tell_now();
     return static_cast<int>(added.code());
   });

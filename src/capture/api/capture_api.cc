@@ -106,7 +106,7 @@ Result<std::unique_ptr<CaptureSession>> open_session(const tensortap_session_opt
     return invalid_argument(concat("rank ", given.rank, " is not one of ", given.world_size, " ranks"));
   }
   TENSORTAP_ASSIGN_OR_RETURN(auto session, CaptureSession::open(std::move(options)));
-  if (given.threads > 0) static_cast<void>(session->add_fact("threads", std::to_string(given.threads)));
+  if (given.threads > 0) static_cast<void>(session->facts().add("threads", std::to_string(given.threads)));
   return session;
 }
 
@@ -373,7 +373,8 @@ int tensortap_wants(tensortap_session* session, tensortap_op_id op, int64_t step
 
 void tensortap_on_op(tensortap_session* session, const tensortap_op_event* event) noexcept {
   tensortap::CaptureSession* open = session_of(session);
-  if (open == nullptr || !open->is_on()) return;
+  if (open == nullptr) return;
+  if (!open->is_on()) return open->state().runs_unseen();
   guarded<bool>(open, false, [open, event, session] {
     if (session->control != nullptr) session->control->op_begins();
     tensortap::with_event(event, [open](const tensortap_op_event& given) { open->on_op(given); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/coverage_reasons.h"
 #include "base/json.h"
 #include "base/left_report.h"
 #include "base/text.h"
@@ -45,6 +46,15 @@ bool is_for_ring(const tensortap_op_event& event, const OpEntry& op, const OpDec
     default:
       return false;
   }
+}
+
+// Children that go on with what the session watches have no part in it.
+void account_for_children(uint32_t children, OpRegistry& ops) {
+  if (children == 0) return;
+  OpInfo info;
+  info.name = concat("fork (", children, children == 1 ? " process)" : " processes)");
+  info.type = "ForkedProcess";
+  if (const OpId op = ops.add(std::move(info)); op != kNoOp) ops.not_captured(op, kReasonForked);
 }
 
 }  // namespace
@@ -129,7 +139,7 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(SessionOptions opti
   }
   Opened opened{std::move(options), std::move(folder), std::move(plan), *std::move(layout), std::move(asked)};
   std::unique_ptr<CaptureSession> session(new CaptureSession(std::move(opened)));
-  session->fork_guard_.emplace(session->problems_.off(), SessionProblems::kForked);
+  session->problems_.watch_forks();
   const CaptureSpec& spec = session->ops_.plan().spec;
   if (spec.trigger == Trigger::kException || session->last_ops_.has_ring()) {
     // Without it the capture goes on, and reports the problem.
@@ -159,6 +169,7 @@ Status CaptureSession::close(std::string* last_report) {
   if (last_report != nullptr) *last_report = "{}";
   if (problems_.is_off_for(SessionProblems::kLeftAlone)) return {};
   if (bind_failed_) return discard(), Status();
+  account_for_children(problems_.children(), ops_);
   sink_.stop();
   last_ops_.stop();
   sink_.writer().flush();  // the report counts what cannot be written now
@@ -243,7 +254,7 @@ Status CaptureSession::add_document(std::string_view path, std::string_view cont
 }
 
 Status CaptureSession::add_arguments(OpId op, int64_t step, uint32_t call, std::string_view json) {
-  if (!is_on() || !wants_arguments()) return {};
+  if (!is_on() || !keeps_arguments(options_)) return {};
   const int64_t number = admission_.number_of(step);
   TENSORTAP_ASSIGN_OR_RETURN(const std::string line, arguments_line(op, number, call, json));
   const Status status = add_document(kCallsDocument, line, true);
@@ -285,7 +296,10 @@ bool CaptureSession::wants_op(OpId op) {
 uint32_t CaptureSession::wanted_reads() const { return overflow_.has_value() && is_on() ? overflow_->wanted_reads() : 0; }
 
 bool CaptureSession::step_begin(int64_t step, uint64_t run, uint64_t kind) {
-  if (!is_on()) return false;
+  if (!is_on()) {
+    problems_.runs_unseen();
+    return false;
+  }
   program_.failed.caught();
   if (ops_.has_waiting()) ops_.apply_waiting(admission_.steps());
   const int64_t number = admission_.number_of(step);

@@ -21,7 +21,6 @@
 #include "session/buffer_pool.h"
 #include "session/content_cache.h"
 #include "session/failed_ops.h"
-#include "session/fork_guard.h"
 #include "session/last_ops.h"
 #include "session/op_registry.h"
 #include "session/output_folder.h"
@@ -89,14 +88,11 @@ class CaptureSession {
   // Errors: as KeepsDocuments::add_document(); all but kUnsupported are the session's, too.
   Status add_document(std::string_view path, std::string_view content, bool append);
 
-  // Errors: those of RuntimeFacts::add().
-  Status add_fact(std::string_view name, std::string_view json) { return origin_.facts.add(name, json); }
-  // Whether the dump can store the arguments of calls that are no tensors, and keeps the tensors that they belong to.
-  [[nodiscard]] bool wants_arguments() const {
-    return options_.layout != nullptr && options_.layout->keeps_arguments && keeps_tensors(options_.spec);
-  }
-  // Keeps them for one call, a JSON object. Errors: kInvalidArgument for other text; those of add_document(), and then "runtime" says from
-  // which step on arguments are missing.
+  [[nodiscard]] RuntimeFacts& facts() { return origin_.facts; }
+  // The number of a step as users see it.
+  [[nodiscard]] int64_t number_of(int64_t step) const { return admission_.number_of(step); }
+  // Keeps the arguments of a call that are no tensors, a JSON object, if keeps_arguments(). Errors: kInvalidArgument for other text; those
+  // of add_document(), and then "runtime" says from which step on arguments are missing.
   Status add_arguments(OpId op, int64_t step, uint32_t call, std::string_view json);
 
   OpId register_op(OpInfo info);
@@ -157,7 +153,6 @@ class CaptureSession {
     StepModules steps;
   } program_{{}, {options_.spec.step_at, options_.modules}};
   PlanChanges changes_;
-  std::optional<ForkGuard> fork_guard_;
   bool bind_failed_ = false;
 };
 

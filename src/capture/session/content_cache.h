@@ -42,9 +42,10 @@ ContentKey content_key(uint64_t storage, uint64_t version, const TensorView& vie
 // What is known of a content. A field that is not known has the value given here.
 struct Content {
   TensorStats stats;
-  bool measured = false;  // `stats` is known
-  bool in_parts = false;  // measured in parts, as for the threads of a pool
-  bool scanned = false;   // `nonfinite` is known
+  bool measured = false;   // `stats` is known
+  bool in_parts = false;   // measured in parts, as for the threads of a pool
+  bool on_device = false;  // measured by a device, whose sums may have other bits
+  bool scanned = false;    // `nonfinite` is known
   bool nonfinite = false;
   Digest digest;         // as it was asked for, of kind kNone otherwise
   Digest check;          // of the bytes that were kept, where the statistics would not show a change

@@ -1,6 +1,7 @@
 #include "session/device_reads.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -13,6 +14,7 @@ namespace {
 constexpr const char* kNotAllowed = "tensor on a device";
 constexpr const char* kNeedsWait = "tensor that cannot be copied without waiting";
 constexpr const char* kFarBehind = "device too far behind";
+constexpr const char* kNoWay = "no way to measure on this device";
 
 uint64_t bytes_of(const tensortap_tensor& tensor) {
   if (tensor.dtype >= kDTypeCount || tensor.rank > kMaxRank || (tensor.dims == nullptr && tensor.rank > 0)) return 0;
@@ -23,8 +25,11 @@ uint64_t bytes_of(const tensortap_tensor& tensor) {
 
 // Devices of an older source have no such functions.
 bool can_queue(const tensortap_device& device) {
-  return device.size >= sizeof device && device.queue != nullptr && device.poll != nullptr && device.drop != nullptr;
+  const size_t size = offsetof(tensortap_device, drop) + sizeof(device.drop);
+  return device.size >= size && device.queue != nullptr && device.poll != nullptr && device.drop != nullptr;
 }
+
+bool can_measure(const tensortap_device& device) { return can_queue(device) && device.size >= sizeof device && device.measure != nullptr; }
 
 // Stands for the address of a tensor whose elements were gathered: others may begin at the same place.
 const void* place_of_gathered(const tensortap_tensor& tensor) {
@@ -102,11 +107,38 @@ DeviceReads::Queued DeviceReads::queue(OpId op, const tensortap_tensor& tensor, 
   }
 }
 
-void DeviceReads::came(const tensortap_device* device, uint64_t bytes) {
+DeviceReads::Queued DeviceReads::measure(OpId op, const tensortap_tensor& tensor, uint32_t wanted, std::unique_ptr<LateCopy>& copy) {
+  const tensortap_device* const device = tensor.device;
   Counts* const counts = counts_of(device);
+  tensortap_measuring begun{};
+  const char* reason = kNoWay;
+  int state = TENSORTAP_DEVICE_NO_ROOM;
+  if (!can_measure(*device)) {
+    state = TENSORTAP_DEVICE_FETCH_ONLY;
+  } else if (room_.enter()) {
+    state = device->measure(device, tensor.source, wanted, &begun, &reason);
+    if (state != TENSORTAP_DEVICE_QUEUED) room_.withdraw();
+  }
+  if (state == TENSORTAP_DEVICE_QUEUED) {
+    if (counts != nullptr) counts->launches.fetch_add(begun.launches, std::memory_order_relaxed);
+    copy = std::make_unique<LateCopy>(room_, device, begun.ticket, true, begun.parts);
+    return Queued::kQueued;
+  }
+  if (state == TENSORTAP_DEVICE_FETCH_ONLY) {
+    const std::lock_guard lock(mutex_);
+    ++not_measured_[{device, reason == nullptr ? kNoWay : reason}];
+    return Queued::kFetchOnly;
+  }
+  miss(op, device, state == TENSORTAP_DEVICE_NO_ROOM ? kFarBehind : reason == nullptr ? kNotAllowed : reason);
+  return Queued::kMissed;
+}
+
+void DeviceReads::came(const LateCopy& copy, uint64_t bytes) {
+  Counts* const counts = counts_of(copy.device());
   if (counts == nullptr) return;
   counts->tensors.fetch_add(1, std::memory_order_relaxed);
-  counts->bytes.fetch_add(bytes, std::memory_order_relaxed);
+  counts->measured.fetch_add(copy.is_measured() ? 1 : 0, std::memory_order_relaxed);
+  counts->bytes.fetch_add(copy.is_measured() ? copy.parts().size_bytes() : bytes, std::memory_order_relaxed);
 }
 
 void DeviceReads::release(const tensortap_tensor& tensor, const void* data) {
@@ -140,6 +172,14 @@ tensortap_op_event DeviceReads::fetched(const tensortap_op_event& event, bool al
   return made;
 }
 
+Json DeviceReads::listed(const Reasons& reasons, const tensortap_device* device) {
+  Json list = Json::array();
+  for (const auto& [key, count] : reasons) {
+    if (key.first == device) list.push_back({{"reason", key.second}, {"count", count}});
+  }
+  return list;
+}
+
 Json DeviceReads::report() const {
   Json list = Json::array();
   const std::lock_guard lock(mutex_);
@@ -147,15 +187,14 @@ Json DeviceReads::report() const {
     const tensortap_device* const device = counts.device.load(std::memory_order_acquire);
     if (device == nullptr) break;
     const uint64_t tensors = counts.tensors.load(std::memory_order_relaxed);
-    Json missed = Json::array();
-    for (const auto& [key, count] : missed_) {
-      if (key.first == device) missed.push_back({{"reason", key.second}, {"count", count}});
-    }
     list.push_back({{"device", concat(device->name, ":", device->index)},
                     {"tensors", tensors},
+                    {"measured", counts.measured.load(std::memory_order_relaxed)},
+                    {"launches", counts.launches.load(std::memory_order_relaxed)},
                     {"waited", counts.waited.load(std::memory_order_relaxed)},
                     {"bytes_fetched", counts.bytes.load(std::memory_order_relaxed)},
-                    {"not_captured", std::move(missed)}});
+                    {"not_measured", listed(not_measured_, device)},
+                    {"not_captured", listed(missed_, device)}});
   }
   return list;
 }

@@ -44,8 +44,11 @@ class DeviceReads {
   };
   // Begins a copy of the elements of a remote tensor of an op's event. `may_wait`: this thread may wait for room, and fetch() is allowed.
   Queued queue(OpId op, const tensortap_tensor& tensor, bool may_wait, std::unique_ptr<LateCopy>& copy);
-  // What became of such a copy: `bytes` bytes came, or why they did not.
-  void came(const tensortap_device* device, uint64_t bytes);
+  // The same for statistics that the device computes; `wanted`: as tensortap_device::measure() has it. kFetchOnly: queue() may copy it. The
+  // thread never waits.
+  Queued measure(OpId op, const tensortap_tensor& tensor, uint32_t wanted, std::unique_ptr<LateCopy>& copy);
+  // What became of a copy: `bytes` bytes came, or why they did not.
+  void came(const LateCopy& copy, uint64_t bytes);
   void miss(OpId op, const tensortap_device* device, const char* reason);
 
   // Copies an event so that none of its tensors is remote; those that cannot be fetched are described only. `tensors` keeps them.
@@ -55,8 +58,8 @@ class DeviceReads {
 
   // Whether no device was met.
   [[nodiscard]] bool is_unused() const { return counts_.front().device.load(std::memory_order_acquire) == nullptr; }
-  // A list of {"device": "cuda:0", "tensors": fetched, "waited": those that a thread of the program waited for, "bytes_fetched",
-  // "not_captured": [{"reason", "count"}]}.
+  // A list of {"device": "cuda:0", "tensors": fetched or measured there, "measured": there, "launches": for that, "waited": those that a
+  // thread of the program waited for, "bytes_fetched", "not_measured" there but copied: [{"reason", "count"}], "not_captured": the same}.
   [[nodiscard]] Json report() const;
 
  private:
@@ -64,6 +67,8 @@ class DeviceReads {
   struct Counts {
     std::atomic<const tensortap_device*> device{nullptr};
     std::atomic<uint64_t> tensors{0};
+    std::atomic<uint64_t> measured{0};
+    std::atomic<uint64_t> launches{0};
     std::atomic<uint64_t> waited{0};
     std::atomic<uint64_t> bytes{0};
   };
@@ -73,7 +78,10 @@ class DeviceReads {
   LateRoom room_;
   std::array<Counts, kMostDevices> counts_;
   mutable std::mutex mutex_;
-  std::map<std::pair<const tensortap_device*, std::string>, uint64_t> missed_;
+  using Reasons = std::map<std::pair<const tensortap_device*, std::string>, uint64_t>;
+  static Json listed(const Reasons& reasons, const tensortap_device* device);
+  Reasons missed_;
+  Reasons not_measured_;
 };
 
 // Whether an event has a remote tensor.

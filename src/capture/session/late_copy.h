@@ -1,4 +1,4 @@
-// LateCopy: the copy of a tensor in memory of a device while it is on its way to host memory; and how many may be on their way.
+// LateCopy: what comes from a device later, a copy of a tensor or what the device measured of it; and how much may be on its way.
 
 #ifndef TENSORTAP_SESSION_LATE_COPY_H_
 #define TENSORTAP_SESSION_LATE_COPY_H_
@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <span>
 
 namespace tensortap {
 
@@ -46,9 +47,9 @@ class LateRoom {
 // Owns a ticket of a device and a place in the room. One thread at a time.
 class LateCopy {
  public:
-  // `packed`: as tensortap_device::queue() has it.
-  LateCopy(LateRoom& room, const tensortap_device* device, void* ticket, bool packed)
-      : room_(room), device_(device), ticket_(ticket), packed_(packed) {}
+  // `packed`: as tensortap_device::queue() has it. `parts`: as tensortap_device::measure() has them, 0 = a copy.
+  LateCopy(LateRoom& room, const tensortap_device* device, void* ticket, bool packed, uint64_t parts = 0)
+      : room_(room), device_(device), ticket_(ticket), packed_(packed), parts_(parts) {}
   ~LateCopy();
   LateCopy(const LateCopy&) = delete;
   LateCopy& operator=(const LateCopy&) = delete;
@@ -56,8 +57,11 @@ class LateCopy {
   // Whether the elements came, or will not come. Never waits.
   bool is_over();
   void give_up();
-  // The first element, null when they did not come; why_not() says why.
+  // The first element or the first part, null when they did not come; why_not() says why.
   [[nodiscard]] const void* data() const { return data_; }
+  [[nodiscard]] bool is_measured() const { return parts_ > 0; }
+  // The device measured them.
+  [[nodiscard]] std::span<const tensortap_measured> parts() const { return {static_cast<const tensortap_measured*>(data_), parts_}; }
   [[nodiscard]] const char* why_not() const { return why_not_; }
   [[nodiscard]] bool is_packed() const { return packed_; }
   [[nodiscard]] const tensortap_device* device() const { return device_; }
@@ -67,6 +71,7 @@ class LateCopy {
   const tensortap_device* const device_;
   void* const ticket_;
   const bool packed_;
+  const uint64_t parts_;
   bool is_over_ = false;
   const void* data_ = nullptr;
   const char* why_not_ = nullptr;

@@ -45,6 +45,7 @@ void RecordQueue::push(QueuedRecord record) {
         waiting_.push_back(std::move(record));
         ++pushed_;
         if (now && !std::exchange(awake_, true)) work_.notify_one();
+        if (waiting_.size() == kMostWaiting / 2) hurry_locked();
         return;
       }
     }
@@ -81,22 +82,29 @@ void RecordQueue::await(LateWork& late) {
   behind_ = false;
 }
 
+// Waking the thread costs a thread of the program more than a late record does, and the device needs some time anyway.
+void RecordQueue::next(std::vector<QueuedRecord>& working, bool was_late) {
+  std::unique_lock lock(mutex_);
+  written_ += working.size();
+  working.clear();
+  changed_.notify_all();
+  if (was_late && company_.count() > 0) work_.wait_for(lock, company_, [this] { return hurries_ || stopping_; });
+  hurries_ = false;
+  if (waiting_.empty()) awake_ = false;
+  work_.wait(lock, [this] { return awake_ || stopping_; });
+  working.swap(waiting_);
+  room_.notify_all();
+}
+
 void RecordQueue::run() {
   block_size_signal_for_good();
   std::vector<QueuedRecord> working;
-  for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      written_ += working.size();
-      working.clear();
-      changed_.notify_all();
-      if (waiting_.empty()) awake_ = false;
-      work_.wait(lock, [this] { return awake_ || stopping_; });
-      if (waiting_.empty()) return;
-      working.swap(waiting_);
-      room_.notify_all();
-    }
+  for (bool was_late = false;;) {
+    next(working, was_late);
+    if (working.empty()) return;
+    was_late = false;
     for (QueuedRecord& record : working) {
+      was_late = was_late || record.late != nullptr;
       // Without the token: a thread of the program may want to write by itself meanwhile.
       if (record.late != nullptr) await(*record.late);
       write_here(record);
@@ -107,10 +115,15 @@ void RecordQueue::run() {
   }
 }
 
+void RecordQueue::hurry_locked() {
+  awake_ = hurries_ = true;
+  work_.notify_one();
+}
+
 void RecordQueue::drain() {
   std::unique_lock lock(mutex_);
   const uint64_t target = pushed_;
-  if (!waiting_.empty() && !std::exchange(awake_, true)) work_.notify_one();
+  if (!waiting_.empty()) hurry_locked();
   const auto is_done = [this, target] { return written_ >= target; };
   for (;;) {
     const uint64_t before = overall_.load(std::memory_order_relaxed);

@@ -63,9 +63,10 @@ class RecordQueue {
   // `write` is called on the writer thread, or on the caller's where no thread can be started; one call at a time. It must not throw.
   using Write = void (*)(void* context, QueuedRecord& record);
 
-  // `patience`: how long stop() and drain() wait for a late record while no other one comes in.
-  RecordQueue(Write write, void* context, std::chrono::milliseconds patience = kPatience)
-      : write_(write), context_(context), patience_(patience) {}
+  // `patience`: how long stop() and drain() wait for a late record while no other one comes in. `company`: how long the thread waits for
+  // further records after a late one, so that it is woken once for several.
+  RecordQueue(Write write, void* context, std::chrono::milliseconds patience = kPatience, std::chrono::microseconds company = kCompany)
+      : write_(write), context_(context), patience_(patience), company_(company) {}
   ~RecordQueue() { stop(); }
   RecordQueue(const RecordQueue&) = delete;
   RecordQueue& operator=(const RecordQueue&) = delete;
@@ -87,6 +88,7 @@ class RecordQueue {
   static constexpr size_t kMostWaiting = 4096;
   static constexpr size_t kMostBehind = 4 * kMostWaiting;
   static constexpr std::chrono::milliseconds kPatience{10000};
+  static constexpr std::chrono::microseconds kCompany{1000};
 
  private:
   static constexpr size_t kMostUnannounced = 128;  // statistics that wait before the thread is woken
@@ -95,11 +97,14 @@ class RecordQueue {
   void run();
   void write_here(QueuedRecord& record);
   void await(LateWork& late);
+  void next(std::vector<QueuedRecord>& working, bool was_late);
   [[nodiscard]] bool has_room_locked() const;
+  void hurry_locked();
 
   const Write write_;
   void* const context_;
   const std::chrono::milliseconds patience_;
+  const std::chrono::microseconds company_;
   std::atomic<bool> behind_{false};
   std::atomic<uint64_t> overall_{0};  // records that the thread is done with
   std::mutex writing_;                // held during each call of write_
@@ -110,7 +115,8 @@ class RecordQueue {
   std::vector<QueuedRecord> waiting_;
   uint64_t pushed_ = 0;
   uint64_t written_ = 0;
-  bool awake_ = false;                 // the thread has work, or was woken
+  bool awake_ = false;                 // the thread has work, was woken, or wakes by itself soon
+  bool hurries_ = false;               // a caller waits for the thread
   std::atomic<bool> stopping_{false};  // written under the lock
   bool given_up_ = false;              // of the writer thread: late records do not come any more
   bool no_thread_ = false;

@@ -152,5 +152,32 @@ TEST(RecordQueue, NeitherItsEndNorAFlushWaitsForADeviceForever) {
   EXPECT_EQ(sink.written.size(), 21U);
 }
 
+// A caller that waits for a record does not wait for company.
+TEST(RecordQueue, TheThreadWaitsForCompanyAndKeepsNobodyWaiting) {
+  struct CountingSink {
+    std::atomic<size_t> written{0};
+    static void write(void* context, QueuedRecord&) { ++static_cast<CountingSink*>(context)->written; }
+  } sink;
+  std::atomic<int> state{1};
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    RecordQueue queue(&CountingSink::write, &sink, RecordQueue::kPatience, std::chrono::seconds(100));
+    queue.push(late(state, 0));
+    while (sink.written == 0) std::this_thread::yield();
+    for (uint64_t i = 1; i < 20; ++i) queue.push(late(state, i));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(sink.written, 1U);
+    queue.drain();
+    EXPECT_EQ(sink.written, 20U);
+    for (uint64_t i = 0; i < RecordQueue::kMostWaiting / 2; ++i) queue.push(late(state, i));
+    while (sink.written < 20 + RecordQueue::kMostWaiting / 2) std::this_thread::yield();
+    queue.push(late(state, 0));
+  }
+  EXPECT_EQ(sink.written, 21 + RecordQueue::kMostWaiting / 2);
+  RecordQueue queue(&CountingSink::write, &sink);
+  for (const size_t before = sink.written; sink.written < before + 40;) queue.push(late(state, 0));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(50));
+}
+
 }  // namespace
 }  // namespace tensortap

@@ -15,9 +15,9 @@ Status RuntimeFacts::add(std::string_view name, std::string_view json) {
   return {};
 }
 
-void RuntimeFacts::miss_arguments(int64_t step) {
+void RuntimeFacts::miss(const char* name, int64_t step) {
   const std::lock_guard lock(mutex_);
-  facts_.try_emplace("arguments_missing_from_step", std::to_string(step));
+  facts_.try_emplace(name, std::to_string(step));
 }
 
 Json RuntimeFacts::to_json() const {

@@ -31,6 +31,11 @@ struct SessionOptions {
   bool content_known = true;  // whether equal storage and version mean equal bytes
 };
 
+// Whether the dump can store the arguments of calls that are no tensors, and keeps the tensors that they belong to.
+inline bool keeps_arguments(const SessionOptions& options) {
+  return options.layout != nullptr && options.layout->keeps_arguments && keeps_tensors(options.spec);
+}
+
 // Describes a session in this folder for the layout.
 DumpInfo dump_info(const std::string& folder, const SessionOptions& options);
 PlanEnvironment plan_environment(const SessionOptions& options);

@@ -18,6 +18,10 @@ void add_once(std::vector<std::string>& sentences, std::string_view sentence) {
 
 }  // namespace
 
+void SessionProblems::runs_unseen() {
+  if (forks_.has_value() && is_off_for(kForked)) forks_->ran_in_child();
+}
+
 void SessionProblems::fail(std::string_view why) noexcept {
   if ((switch_off(kFailed) & kFailed) != 0) return;
   try {

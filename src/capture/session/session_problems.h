@@ -6,11 +6,13 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "session/fork_guard.h"
 
 namespace tensortap {
 
@@ -31,6 +33,13 @@ class SessionProblems {
   // For those that watch or set the bits by themselves: a fork handler, a handler of signals. Valid as long as this object.
   [[nodiscard]] std::atomic<uint32_t>* off() { return &off_; }
 
+  // From now on a child of fork() has the bit kForked. Once.
+  void watch_forks() { forks_.emplace(&off_, kForked); }
+  // Something runs while the session is off. In a forked child, the parent's session counts the process.
+  void runs_unseen();
+  // The children that were counted.
+  [[nodiscard]] uint32_t children() const { return forks_.has_value() ? forks_->children() : 0; }
+
   // Switches the session off for good, and reports it once on stderr.
   void fail(std::string_view why) noexcept;
   // Notes an error: a problem that is the session's first error unless it is a limit that the user gave.
@@ -50,6 +59,7 @@ class SessionProblems {
 
  private:
   std::atomic<uint32_t> off_{0};
+  std::optional<ForkGuard> forks_;
   mutable std::mutex mutex_;  // guards what follows
   Status first_error_;
   std::vector<std::string> sentences_;

@@ -10,12 +10,19 @@
 #include "base/json_members.h"
 #include "base/process_role.h"
 #include "base/text.h"
+#include "plan/spec_keys.h"
 #include "stats/stats_target.h"
 
 namespace tensortap {
 namespace {
 
 constexpr size_t kExamples = 5;
+
+// The way that was taken: a device whose operators were of no use gave copies.
+std::string_view device_way(DeviceStats asked, const Json& device) {
+  const bool copies_all = asked == DeviceStats::kOperators && device["measured"] == 0;
+  return kDeviceStatsWords[static_cast<size_t>(copies_all ? DeviceStats::kHost : asked)];
+}
 
 // Ops by reason, with the first names.
 class Reasons {
@@ -68,11 +75,11 @@ std::string reason_of_silence(uint64_t steps_seen, uint64_t steps_captured) {
 std::string reason_of(const OpEntry& op, bool on_request, const std::string& silence) {
   if (!op.reasons.empty()) return op.reasons.front();
   if (on_request && !op.has(kOpRequested)) return std::string(kReasonNeverRequested);
-  if (op.has(kOpFailed)) return "failed";
+  if (op.has(kOpFailed)) return std::string(kReasonFailed);
   if (op.has(kOpDescriptionOnly)) return "description only: no data in host memory";
   if (op.has(kOpLost)) return "lost (see losses)";
   if (op.has(kOpLeftOut)) return "left out by the governor";
-  if (op.has(kOpNoTensor)) return "ran without a tensor that was asked for";
+  if (op.has(kOpNoTensor)) return std::string(kReasonNoTensor);
   if (op.has(kOpOutsideSteps)) return std::string(kReasonOtherSteps);
   if (op.has(kOpRan)) return "its outputs were never reported";
   return silence;
@@ -168,7 +175,7 @@ void SessionReport::add_triggers(Json& json) const {
     json["notes"].push_back(
         concat(parts_.watch->on_devices(), " tensors on devices were not watched: the trigger \"watch\" looks at host memory alone"));
   }
-  const bool is_late = spec.device_stats == DeviceStats::kAuto || spec.device_stats == DeviceStats::kHost;
+  const bool is_late = spec.device_stats != DeviceStats::kWait && spec.device_stats != DeviceStats::kOff;
   const bool decides_now = spec.trigger != Trigger::kAlways && (spec.trigger != Trigger::kOnRequest || parts_.last_ops.has_ring());
   if (is_late && decides_now && !parts_.look.devices().is_unused()) {
     json["notes"].push_back("the trigger needs the values of tensors on devices at once: the program waited for them");
@@ -210,6 +217,7 @@ Json SessionReport::to_json(bool ended) const {
   json["bytes"] = parts_.sink.writer().bytes();
   json["not_looked_at"] = parts_.look.not_looked_at();
   json["devices"] = parts_.look.devices().report();
+  for (Json& device : json["devices"]) device["way"] = device_way(spec.device_stats, device);
   json[kLeftOutByCondition] = parts_.look.filtered();
   add_triggers(json);
   json["lost"] = parts_.sink.writer().losses().total();

@@ -35,6 +35,7 @@ inline RecordRow shared_row(const tensortap_op_event& event, int64_t step, int32
   row.rank = rank;
   row.phase = static_cast<uint8_t>(std::min<uint32_t>(event.phase, TENSORTAP_PHASE_LOAD));
   row.moment = static_cast<uint8_t>(std::min<uint32_t>(event.moment, TENSORTAP_MOMENT_BEFORE));
+  row.model_phase = event.model_phase <= TENSORTAP_MODEL_PHASE_WARM_UP ? static_cast<uint8_t>(event.model_phase) : uint8_t{0};
   return row;
 }
 

@@ -4,12 +4,16 @@
 
 namespace tensortap {
 
+bool can_be_copied(const tensortap_tensor& tensor, const RecordRow& row, const TensorView& view) {
+  const bool has_values = row.numel > 0 && row.bytes > 0 && (row.flags & kRecordUnwritten) == 0 && view.desc.dtype != DType::kUndefined;
+  return has_values && tensor.rank <= kMaxRank;
+}
+
 // A content of which all is known that the plan asks for is not fetched again.
 TensorLook::Fetched TensorLook::fetch(const TakenEvent& event, const tensortap_tensor& tensor, const RecordRow& row, TensorView& view,
                                       bool is_measured) {
   Fetched fetched;
-  const bool has_values = row.numel > 0 && row.bytes > 0 && (row.flags & kRecordUnwritten) == 0 && view.desc.dtype != DType::kUndefined;
-  if (!is_remote(tensor) || view.data != nullptr || !has_values || tensor.rank > kMaxRank) return fetched;
+  if (!is_remote(tensor) || view.data != nullptr || !can_be_copied(tensor, row, view)) return fetched;
   const ActivePlan& plan = event.plan;
   fetched.is_needless = only_measures(event) && (is_measured || !plan.measures);
   if (fetched.is_needless) return fetched;

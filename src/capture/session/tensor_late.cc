@@ -2,9 +2,11 @@
 
 #include <tensortap/asking.h>
 
+#include <span>
 #include <utility>
 
 #include "session/event_view.h"
+#include "session/measured_parts.h"
 #include "session/tensor_look.h"
 
 namespace tensortap {
@@ -29,6 +31,12 @@ tensortap_op_event without_tensors(const tensortap_op_event& event) {
 
 bool is_first(const tensortap_op_event& event, const RecordRow& row) {
   return reads_first(event) || static_cast<SlotKind>(row.slot_kind) == SlotKind::kInput;
+}
+
+// Whether the plan wants the device to measure, which it does with whole tensors in the order of their dims.
+bool is_measured_there(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view) {
+  if (event.plan.spec.device_stats != DeviceStats::kOperators || !event.plan.measures || event.sample_limit() != 0) return false;
+  return view.desc.shape == Shape(std::span(tensor.dims, tensor.rank));
 }
 
 constexpr const char* kLostWithEarlier = "tensor on a device whose earlier copy did not come";
@@ -75,6 +83,7 @@ class TensorLook::LateLook final : public LateWork {
 
  private:
   void adopt_elements(const TakenEvent& event);
+  void adopt_measured();
   void adopt_shared();
 
   TensorLook& look_;
@@ -100,7 +109,8 @@ void TensorLook::LateLook::adopt_shared() {
 
 void TensorLook::LateLook::adopt_elements(const TakenEvent& event) {
   if (copy_->data() == nullptr) return look_.parts_.devices.miss(event_.op, copy_->device(), copy_->why_not());
-  look_.parts_.devices.came(copy_->device(), it_.row.bytes);
+  look_.parts_.devices.came(*copy_, it_.row.bytes);
+  if (copy_->is_measured()) return adopt_measured();
   // Looks that were still late when this one began have told the cache meanwhile.
   if (!it_.known.found) {
     const bool counted = shares_ != nullptr;
@@ -110,6 +120,15 @@ void TensorLook::LateLook::adopt_elements(const TakenEvent& event) {
   }
   it_.view.data = copy_->data();
   if (copy_->is_packed()) it_.view.strides = nullptr;
+}
+
+void TensorLook::LateLook::adopt_measured() {
+  Content& content = it_.known.content;
+  content.stats = join_parts(copy_->parts(), it_.view.desc.dtype, plan_.stats);
+  content.measured = content.on_device = true;
+  it_.known.found = true;
+  it_.known.learned = it_.known.key.valid();
+  it_.is_needless = true;
 }
 
 void TensorLook::LateLook::finish(QueuedRecord& /*record*/) {
@@ -124,7 +143,7 @@ void TensorLook::LateLook::finish(QueuedRecord& /*record*/) {
     if (!it_.is_needless) look_.parts_.devices.miss(event_.op, tensor_.device, kLostWithEarlier);
   }
   look_.look(event, it_);
-  if (learns_ != nullptr && it_.view.data != nullptr && it_.known.content.measured) {
+  if (learns_ != nullptr && (it_.view.data != nullptr || it_.is_needless) && it_.known.content.measured) {
     learns_->content = it_.known.content;
     learns_->is_known = true;
   }
@@ -150,7 +169,7 @@ class TensorLook::LateNews final : public LateWork {
 
 bool TensorLook::may_be_late(const TakenEvent& event) const {
   const CaptureSpec& spec = event.plan.spec;
-  const bool asked = spec.device_stats == DeviceStats::kAuto || spec.device_stats == DeviceStats::kHost;
+  const bool asked = spec.device_stats != DeviceStats::kWait && spec.device_stats != DeviceStats::kOff;
   const bool decides_now = gated_ || parts_.last_ops.has_ring() || event.plan.writing_fires || event.ring_only ||
                            (spec.trigger != Trigger::kAlways && spec.trigger != Trigger::kOnRequest);
   return asked && event.decision != nullptr && !decides_now;
@@ -163,11 +182,9 @@ bool TensorLook::only_measures(const TakenEvent& event) const {
 }
 
 TensorLook::Begun TensorLook::begin_late(TakenEvent& event, const tensortap_tensor& tensor, Described& it) {
-  const bool has_values =
-      it.row.numel > 0 && it.row.bytes > 0 && (it.row.flags & kRecordUnwritten) == 0 && it.view.desc.dtype != DType::kUndefined;
   std::shared_ptr<LateContent> shares = it.known.found ? nullptr : late_contents_.under_way(it.known.key);
   it.is_due = (it.known.found || shares != nullptr) && parts_.contents.count_use();
-  if (!has_values || tensor.rank > kMaxRank) return Begun::kFetch;
+  if (!can_be_copied(tensor, it.row, it.view)) return Begun::kFetch;
   const bool only_statistics = only_measures(event) && !it.is_due;
   const bool knows = it.known.found && it.known.content.measured;
   if (only_statistics && (knows || !event.plan.measures)) return Begun::kFetch;  // which finds that nothing is to fetch
@@ -175,7 +192,11 @@ TensorLook::Begun TensorLook::begin_late(TakenEvent& event, const tensortap_tens
   std::shared_ptr<LateContent> learns;
   if (shares == nullptr || !only_statistics) {
     const bool may_wait = event.plan.spec.device_stats == DeviceStats::kAuto;
-    const DeviceReads::Queued queued = parts_.devices.queue(event.c.op, tensor, may_wait, copy);
+    auto queued = DeviceReads::Queued::kFetchOnly;
+    if (only_statistics && !it.in_part && is_measured_there(event, tensor, it.view)) {
+      queued = parts_.devices.measure(event.c.op, tensor, extras_of(event.plan.stats), copy);
+    }
+    if (queued == DeviceReads::Queued::kFetchOnly) queued = parts_.devices.queue(event.c.op, tensor, may_wait, copy);
     if (queued != DeviceReads::Queued::kQueued) return queued == DeviceReads::Queued::kMissed ? Begun::kMissed : Begun::kFetch;
     const bool teaches = it.known.key.valid() && event.plan.measures && event.sample_limit() == event.plan.stats.sample_limit;
     if (teaches && !it.known.found && shares == nullptr) learns = std::make_shared<LateContent>();

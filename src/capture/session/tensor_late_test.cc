@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -41,6 +42,13 @@ struct LateDevice {
       return self(given).state.load();
     };
     device.drop = [](const tensortap_device* given, void*) { ++self(given).dropped; };
+    device.measure = [](const tensortap_device* given, const void*, uint32_t, tensortap_measuring* begun, const char** reason) {
+      LateDevice& own = self(given);
+      *reason = "of no use";
+      if (own.measuring != TENSORTAP_DEVICE_QUEUED) return own.measuring;
+      *begun = {own.parts.data(), own.parts.size(), 7};
+      return TENSORTAP_DEVICE_QUEUED;
+    };
   }
   static LateDevice& self(const tensortap_device* given) { return *static_cast<LateDevice*>(given->memory); }
   void own(FakeEvent& event, uint64_t version = 0, uintptr_t address = 64) const {
@@ -55,6 +63,8 @@ struct LateDevice {
   tensortap_device device{};
   std::atomic<int> state{0};
   int answer = TENSORTAP_DEVICE_QUEUED;
+  int measuring = TENSORTAP_DEVICE_QUEUED;
+  std::vector<tensortap_measured> parts{};
   int fetched = 0;
   int queued = 0;
   std::atomic<int> dropped{0};
@@ -226,6 +236,116 @@ TEST(LateLook, CountsACopyThatTheDeviceRefuses) {
   parts.sink.flush();
   EXPECT_EQ(device.fetched, 0);
   EXPECT_EQ(parts.devices.report()[0]["not_captured"], Json::array({Json{{"reason", "broken"}, {"count", 1}}}));
+  parts.sink.stop();
+}
+
+// Of 1 to 10000, in two parts.
+std::vector<tensortap_measured> measured_parts() {
+  tensortap_measured part{};
+  part.elements = 5000;
+  part.first_nonfinite = -1;
+  part.min = 1;
+  part.max = 5000;
+  part.sum = 5000 * 2500.5;
+  part.deviations = 5000.0 * (5000.0 * 5000 - 1) / 12;
+  std::vector<tensortap_measured> parts(2, part);
+  parts[1].min += 5000;
+  parts[1].max += 5000;
+  parts[1].sum += 5000.0 * 5000;
+  return parts;
+}
+
+std::vector<float> up_to(int count) {
+  std::vector<float> values;
+  for (int i = 1; i <= count; ++i) values.push_back(static_cast<float>(i));
+  return values;
+}
+
+TEST(LateLook, TakesWhatTheDeviceMeasured) {
+  FakeParts parts(statistics(DeviceStats::kOperators));
+  LateDevice device;
+  device.parts = measured_parts();
+  FakeEvent event(parts.add("op"), up_to(10000));
+  for (int i = 0; i < 3; ++i) {
+    device.own(event, 1);
+    take(parts, event);
+  }
+  device.state = 1;
+  parts.sink.flush();
+  device.own(event, 1);
+  take(parts, event);
+  parts.sink.flush();
+  ASSERT_EQ(parts.layout.written().size(), 4U);
+  for (const FakeLayout::Written& one : parts.layout.written()) {
+    EXPECT_EQ(one.row.stats.mean, 5000.5);
+    EXPECT_NEAR(one.row.stats.std, std::sqrt((1e8 - 1) / 12), 1e-9);
+    EXPECT_EQ(one.row.stats.count, 10000U);
+    EXPECT_EQ(one.row.stats.max, 10000);
+  }
+  EXPECT_EQ(device.queued, 1) << "one use of a known content in 64 is compared with a copy";
+  EXPECT_EQ(parts.contents.mismatches(), Json(nullptr));
+  const Json report = parts.devices.report();
+  EXPECT_EQ(report[0]["measured"], 1);
+  EXPECT_EQ(report[0]["launches"], 7);
+  EXPECT_EQ(report[0]["bytes_fetched"], 40000 + 256);
+  EXPECT_EQ(report[0]["waited"], 0);
+  parts.sink.stop();
+}
+
+TEST(LateLook, NoticesADeviceThatMeasuresWrong) {
+  FakeParts parts(statistics(DeviceStats::kOperators));
+  LateDevice device;
+  device.parts = measured_parts();
+  device.parts[0].nan = 1;
+  FakeEvent event(parts.add("op"), up_to(10000));
+  device.state = 1;
+  for (int i = 0; i < 3; ++i) {
+    device.own(event, 1);
+    take(parts, event);
+    parts.sink.flush();
+  }
+  EXPECT_NE(parts.contents.mismatches(), Json(nullptr));
+  parts.sink.stop();
+}
+
+TEST(LateLook, CopiesWhatTheDeviceCannotMeasure) {
+  CaptureSpec head = statistics(DeviceStats::kOperators);
+  head.sampling.head = 4;
+  CaptureSpec full = FakeParts::spec();
+  full.device_stats = DeviceStats::kOperators;
+  for (const CaptureSpec& spec : {statistics(DeviceStats::kOperators), head, full}) {
+    FakeParts parts(spec);
+    LateDevice device;
+    device.measuring = TENSORTAP_DEVICE_FETCH_ONLY;
+    FakeEvent event(parts.add("op"), {1, 2, 6, 3, 3});
+    device.own(event);
+    take(parts, event);
+    device.state = 1;
+    parts.sink.flush();
+    ASSERT_EQ(parts.layout.written().size(), 1U);
+    EXPECT_EQ(parts.layout.written()[0].row.stats.mean, 3.0);
+    EXPECT_EQ(device.queued, 1);
+    const bool was_asked = spec.sampling.head == 0 && spec.payload == Payload::kStatistics;
+    EXPECT_EQ(parts.devices.report()[0]["not_measured"],
+              was_asked ? Json::array({Json{{"reason", "of no use"}, {"count", 1}}}) : Json::array());
+    parts.sink.stop();
+  }
+}
+
+TEST(LateLook, CountsStatisticsThatDoNotCome) {
+  FakeParts parts(statistics(DeviceStats::kOperators));
+  LateDevice device;
+  device.parts = measured_parts();
+  FakeEvent event(parts.add("op"), up_to(10000));
+  device.own(event);
+  take(parts, event);
+  device.measuring = TENSORTAP_DEVICE_NO_ROOM;
+  take(parts, event);
+  device.state = -1;
+  parts.sink.flush();
+  EXPECT_EQ(parts.look.not_looked_at(), 2U);
+  EXPECT_EQ(parts.devices.report()[0]["not_captured"].size(), 2U);
+  EXPECT_EQ(device.queued, 0);
   parts.sink.stop();
 }
 

@@ -21,6 +21,9 @@
 
 namespace tensortap {
 
+// Whether a tensor of a device has elements that a copy could bring.
+bool can_be_copied(const tensortap_tensor& tensor, const RecordRow& row, const TensorView& view);
+
 // Borrows the parts that it is given. Thread-safe; an event belongs to one thread.
 class TensorLook {
  public:

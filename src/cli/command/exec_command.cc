@@ -76,9 +76,12 @@ Action declare_exec(CLI::App& app) {
   add_capture_options(app, options->capture);
   add_step_at_option(app, options->capture.options);
   const char* group = "The program";
-  add_choice(app, "--compile", options->run.compile, {"eager", "aot", "inductor", "inductor-nodes"},
-             "How torch.compile is treated: run eagerly, the graph before fusion, as it is (inductor), or with every node reported, which "
-             "costs fusion")
+  add_choice(app, "--compile", options->run.compile, {"eager", "aot", "inductor", "inductor-kernels", "inductor-nodes"},
+             "How torch.compile is treated: run eagerly, the graph before fusion, as it is (inductor), the same with its kernels captured, "
+             "or with every node reported, which costs fusion")
+      ->group(group);
+  add_choice(app, "--names", options->run.names, {"own", "transformers"},
+             "What modules and weights of llama.cpp are called: as GGUF files do (own), or as the model's original in transformers does")
       ->group(group);
   auto* idle =
       app.add_flag("--idle", options->idle, "Capture nothing until `tensortap set` selects something while the program runs")->group(group);

@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/counted.h"
@@ -17,10 +19,13 @@
 #include "cli/text/arguments.h"
 #include "cli/text/failure_text.h"
 #include "cli/text/ls_table.h"
+#include "cli/text/requests_text.h"
 #include "cli/text/selection_options.h"
 #include "find/nonfinite_origins.h"
+#include "plan/capture_spec.h"
 #include "query/record_json.h"
 #include "query/row_query.h"
+#include "query/step_requests.h"
 
 namespace tensortap::cli {
 namespace {
@@ -30,6 +35,7 @@ struct LsOptions {
   std::string part;
   RowQuery query;
   std::string columns;
+  bool requests = false;
 };
 
 std::string count_text(size_t shown, const std::vector<OpenPart>& parts, const std::vector<std::string>& left_out) {
@@ -84,7 +90,47 @@ Result<std::vector<RowOfDump>> listed_rows(const ListedDumps& listed, RowQuery q
   return rows;
 }
 
+// The steps of a part that --steps and --last choose.
+Status choose_steps(const RowQuery& query, std::vector<StepRequests>& steps) {
+  if (!query.step.empty()) {
+    const auto chosen = StepSet::parse(query.step);
+    if (!chosen.ok()) return chosen.status().with_context("--steps");
+    std::erase_if(steps, [&](const StepRequests& one) { return !chosen->contains(one.step); });
+  }
+  std::set<int64_t> last;
+  for (const StepRequests& one : steps) last.insert(one.step);
+  while (query.last > 0 && last.size() > query.last) last.erase(last.begin());
+  std::erase_if(steps, [&](const StepRequests& one) { return !last.contains(one.step); });
+  return {};
+}
+
+Result<ExitCode> list_requests(const LsOptions& options, Terminal& terminal) {
+  RowQuery others = options.query;
+  others.step.clear();
+  others.last = 0;
+  if (is_selection(others) || !options.query.sort.empty() || !options.columns.empty() || options.query.limit > 0) {
+    return invalid_argument("--requests lists no records: of the options that choose, only --steps, --last and --part apply");
+  }
+  TENSORTAP_ASSIGN_OR_RETURN(const AskedParts asked, asked_parts(options.dump, options.part));
+  std::vector<RequestsOfPart> listed;
+  uint64_t count = 0;
+  for (const DumpPart& part : asked.parts) {
+    TENSORTAP_ASSIGN_OR_RETURN(RequestsFile file, read_requests(part.path));
+    if (file.unreadable > 0)
+      terminal.warn(fmt::format("{}: {} of its requests cannot be read", part.path, counted(file.unreadable, "line")));
+    TENSORTAP_RETURN_IF_ERROR(choose_steps(options.query, file.steps));
+    count += file.steps.size();
+    listed.push_back({asked.are_several ? part.name : "", std::move(file.steps)});
+  }
+  if (count > 0) print_requests(terminal, listed);
+  terminal.flush();
+  terminal.note(count > 0 ? fmt::format("requests of {}", counted(count, "step"))
+                          : "no requests: a serving engine that is known tells them, in steps that are captured (docs/engines.md)");
+  return ExitCode::kFine;
+}
+
 Result<ExitCode> list(const LsOptions& options, Terminal& terminal) {
+  if (options.requests) return list_requests(options, terminal);
   TENSORTAP_ASSIGN_OR_RETURN(const auto columns, choose_columns(options.columns, sort_key(options.query.sort)));
   TENSORTAP_ASSIGN_OR_RETURN(const AskedParts asked, asked_parts(options.dump, options.part));
   AnsweredDumps dumps;
@@ -128,6 +174,8 @@ Action declare_ls(CLI::App& app) {
       ->type_name("KEY");
   app.add_option("--columns", options->columns, "Show these columns, such as op,slot,max. Of: " + column_names_text())->type_name("A,B");
   app.add_option("--limit", options->query.limit, "At most this many records")->type_name("N")->check(in_range(1, kMostListed));
+  app.add_flag("--requests", options->requests,
+               "List the requests of a serving engine instead of records: which rows of the batch each has, step by step");
   return [options](Terminal& terminal) { return list(*options, terminal); };
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -29,6 +30,7 @@ std::vector<RunningExec> waiting_execs(const RunningCaptures& found) {
 Json waiting_json(const RunningExec& exec) {
   return {{"pid", exec.process.number},
           {"program", exec.program},
+          {"role", nullptr},
           {"source", nullptr},
           {"model", nullptr},
           {"dump", exec.dump},
@@ -47,22 +49,32 @@ std::string since_text(const std::string& started, const Terminal& terminal) {
 }
 
 void print_table(const RunningCaptures& found, const std::vector<RunningExec>& waiting, Terminal& terminal) {
-  TablePrinter table(terminal, {{.title = "pid", .right = true},
-                                {.title = "program", .may_shrink = true, .least = 10},
-                                {.title = "source", .may_shrink = true, .least = 6},
-                                {.title = "since"},
-                                {.title = "steps", .right = true},
-                                {.title = "records", .right = true},
-                                {.title = "state"},
-                                {.title = "dump", .may_shrink = true, .least = 10, .keeps_end = true}});
+  // Most programs have one process, or processes without a name.
+  const bool has_roles = std::ranges::any_of(found.sessions, [](const RunningSession& session) { return !session.role.empty(); });
+  std::vector<Column> columns = {{.title = "pid", .right = true},
+                                 {.title = "program", .may_shrink = true, .least = 10},
+                                 {.title = "source", .may_shrink = true, .least = 6},
+                                 {.title = "since"},
+                                 {.title = "steps", .right = true},
+                                 {.title = "records", .right = true},
+                                 {.title = "state"},
+                                 {.title = "dump", .may_shrink = true, .least = 10, .keeps_end = true}};
+  if (has_roles) columns.insert(columns.begin() + 1, {.title = "process", .may_shrink = true, .least = 10});
+  TablePrinter table(terminal, std::move(columns));
+  const auto add = [&](std::vector<std::string> cells, const std::string& role) {
+    if (has_roles) cells.insert(cells.begin() + 1, role.empty() ? "-" : printable(role));
+    table.add(std::move(cells));
+  };
   for (const RunningSession& session : found.sessions) {
-    table.add({fmt::format("{}", session.process.number), printable(session.program), printable(session.source),
-               since_text(session.started, terminal), fmt::format("{} of {}", session.steps_captured, session.steps_seen),
-               fmt::format("{}", session.records), session.on ? "on" : "off", printable(session.dump)});
+    add({fmt::format("{}", session.process.number), printable(session.program), printable(session.source),
+         since_text(session.started, terminal), fmt::format("{} of {}", session.steps_captured, session.steps_seen),
+         fmt::format("{}", session.records), session.on ? "on" : "off", printable(session.dump)},
+        session.role);
   }
   for (const RunningExec& exec : waiting) {
-    table.add({fmt::format("{}", exec.process.number), printable(exec.program), "-", since_text(exec.started, terminal), "0 of 0", "0",
-               "waiting", printable(exec.dump)});
+    add({fmt::format("{}", exec.process.number), printable(exec.program), "-", since_text(exec.started, terminal), "0 of 0", "0", "waiting",
+         printable(exec.dump)},
+        "");
   }
   table.finish();
 }

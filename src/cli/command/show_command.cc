@@ -20,9 +20,11 @@
 #include "cli/text/selection_options.h"
 #include "cli/text/sketch_text.h"
 #include "cli/text/values_json.h"
+#include "query/compile_route.h"
 #include "query/record_json.h"
 #include "query/row_query.h"
 #include "query/sketch_json.h"
+#include "query/step_requests.h"
 #include "query/value_name.h"
 #include "read/print_tensor.h"
 #include "read/record_histogram.h"
@@ -43,6 +45,7 @@ struct ShowOptions {
   std::string part;
   std::string record;
   std::string at;
+  std::string request;
   std::string npy;
   int digits = 6;
   RowQuery query;
@@ -91,9 +94,14 @@ void print_description(Terminal& terminal, const DumpIndex& dump, size_t index) 
   field(terminal, "graph", op.graph);
   field(terminal, "module", op.module);
   field(terminal, "source", op.source_location);
+  // For every op: the dump does not list the ops of compiled graphs.
+  field(terminal, "compiled", compile_route_text(manifest_json(dump)));
   field(terminal, "value", value_name(dump, row));
   field(terminal, "attributes", op.attributes == "{}" ? "" : op.attributes);
-  field(terminal, "step", fmt::format("{}, call {}, rank {}, {}", row.step, row.call, row.rank, phase_name(static_cast<Phase>(row.phase))));
+  const std::string_view model_phase = model_phase_name(static_cast<ModelPhase>(row.model_phase));
+  field(terminal, "step",
+        fmt::format("{}, call {}, rank {}, {}{}{}", row.step, row.call, row.rank, phase_name(static_cast<Phase>(row.phase)),
+                    model_phase.empty() ? "" : ", ", model_phase));
   field(terminal, "duration", duration_text(row, op));
   field(terminal, "tensor",
         fmt::format("{} {}, {} elements, {}", dtype_name(row.desc().dtype), row.desc().shape.to_text(), row.numel, bytes_text(row.bytes)));
@@ -194,6 +202,23 @@ Result<RecordData> read_values(const ShowOptions& options, const DumpIndex& dump
   return gathered;
 }
 
+// The index of the rows that a request has of a record, as --at has it: "3:8".
+Result<std::string> rows_of(const std::string& request, const OpenPart& part, size_t index) {
+  TENSORTAP_ASSIGN_OR_RETURN(const RequestsFile file, read_requests(part.part.path));
+  const RecordRow& row = part.dump->rows()[index];
+  if ((row.value_flags & kValueParameter) != 0 || op_of(*part.dump, row).type == kInitializerType) {
+    return invalid_argument("--request: the tensor is a parameter, which belongs to all requests");
+  }
+  Status problem = not_found(fmt::format("the dump has no requests of step {} (`tensortap ls DUMP --requests`)", row.step));
+  for (const StepRequests& step : file.steps) {
+    if (step.step != row.step) continue;
+    const auto rows = rows_of_request(step, request, row.desc().shape.dims());
+    if (rows.ok()) return fmt::format("{}:{}", rows->first, rows->first + rows->count);
+    problem = rows.status();
+  }
+  return problem.with_context("--request");
+}
+
 // A row's number, as `ls` prints it, or a record's name; the only record without either.
 Result<size_t> find_row(const DumpIndex& dump, const std::string& text) {
   if (text.empty() && dump.rows().size() == 1) return size_t{0};
@@ -253,7 +278,7 @@ Result<FoundRecord> choose_record(const std::vector<OpenPart>& parts, const RowQ
                                       rows->size() > kMostNamed ? " and others" : ""));
 }
 
-Result<ExitCode> show(const ShowOptions& options, Terminal& terminal) {
+Result<ExitCode> show(ShowOptions options, Terminal& terminal) {
   TENSORTAP_ASSIGN_OR_RETURN(const AskedParts asked, asked_parts(options.dump, options.part));
   AnsweredDumps dumps;
   TENSORTAP_ASSIGN_OR_RETURN(const std::vector<OpenPart> parts, open_parts(terminal, asked, dumps));
@@ -264,6 +289,10 @@ Result<ExitCode> show(const ShowOptions& options, Terminal& terminal) {
                              selects ? choose_record(parts, options.query) : find_record_in(parts, options.record));
   const std::unique_ptr<DumpIndex>& dump = found.part.dump;
   const size_t index = found.row;
+  if (!options.request.empty()) {
+    if (!options.at.empty()) return invalid_argument("give either --at or --request");
+    TENSORTAP_ASSIGN_OR_RETURN(options.at, rows_of(options.request, found.part, index));
+  }
   const Result<RecordData> data = read_values(options, *dump, index);
   const bool values_wanted = !options.at.empty() || !options.npy.empty();
   if (!data.ok() && (values_wanted || data.status().code() != StatusCode::kNotFound)) return data.status();
@@ -271,6 +300,7 @@ Result<ExitCode> show(const ShowOptions& options, Terminal& terminal) {
   if (terminal.json) {
     Json answer = answer_json(*dump, index, data);
     if (asked.are_several) answer["part"] = found.part.part.name;
+    if (!options.request.empty()) answer["request"] = {{"id", options.request}, {"rows", options.at}};
     answer["dump"] = dumps.json();
     terminal.json_line(answer);
     return ExitCode::kFine;
@@ -280,7 +310,9 @@ Result<ExitCode> show(const ShowOptions& options, Terminal& terminal) {
   print_statistics(terminal, dump->rows()[index], options.digits);
   for (const auto& [name, text] : sketch_lines(*dump, index)) field(terminal, name, text);
   print_histogram(terminal, histogram_of(*dump, index, data));
-  terminal.line(terminal.out_palette().bold("values") + (options.at.empty() ? "" : fmt::format(" at [{}]", options.at)));
+  const std::string part = options.at.empty() ? "" : fmt::format(" at [{}]", options.at);
+  const std::string whose = options.request.empty() ? "" : fmt::format(", request {}", printable(options.request));
+  terminal.line(concat(terminal.out_palette().bold("values"), part, whose));
   terminal.line(data.ok() ? print_tensor(whole_tensor(data->view), {.significant = options.digits < kAllDigits ? options.digits : 0})
                           : "not recorded: capture with --tensors or --full to keep values");
   return ExitCode::kFine;
@@ -297,6 +329,8 @@ Action declare_show(CLI::App& app) {
       ->type_name("RECORD");
   add_part_option(app, options->part);
   app.add_option("--at", options->at, "Only this part of the values, as in NumPy: 0,3,: or ...,-1 or ::2")->type_name("INDEX");
+  app.add_option("--request", options->request, "Only the rows of this request of a serving engine, as `ls --requests` lists it")
+      ->type_name("ID");
   app.add_option("--digits", options->digits, "Significant digits of the printed numbers (6); 17 for all")
       ->type_name("N")
       ->check(in_range(1, kAllDigits));

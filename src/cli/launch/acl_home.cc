@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/files.h"
+#include "base/fnv.h"
 #include "base/text.h"
 
 namespace tensortap::cli {

@@ -38,6 +38,7 @@ Json make_request(const CapturedRun& run, const CaptureSpec& spec, const Install
           {"adapters", adapter_folders(installed)},
           {"python_package", installed.python_package},
           {"compile", run.compile},
+          {"names", run.names},
           {"workers", run.workers},
           {"shared_tree", find_layout(spec.layout)->shares_folder},
           {"content_cache", !run.no_cache}};
@@ -130,6 +131,9 @@ Status report(const CapturedRun& run, const CaptureSpec& spec, const ExecPlace& 
   } else {
     terminal.note(trim(summary_text(summary, terminal.error_palette())));
   }
+  const bool has_dump = !summary.at("dump").is_null();
+  if (run.names != "own" && has_dump && !member_text(summary, "source").starts_with("ggml"))
+    terminal.note("--names has no effect here: it is for programs over ggml, and no model of these was captured first");
   for (const Json& dump : summary.at("own_dumps")) {
     terminal.note(fmt::format("the program wrote a dump by its own calls: {}", printable(dump.get<std::string>())));
   }

@@ -30,6 +30,7 @@ struct CapturedRun {
   std::vector<std::string> program;  // its words
   std::string config_name;
   std::string compile = "inductor";
+  std::string names = "own";  // of ggml's modules and weights; "transformers"
   bool workers = false;
   bool no_cache = false;
   bool no_build = false;

@@ -14,6 +14,7 @@
 #include "cli/text/find_verdict.h"
 #include "cli/text/member_text.h"
 #include "find/value_source.h"
+#include "query/compile_route.h"
 #include "query/failed_op.h"
 #include "read/dump_parts.h"
 #include "read/open_dump.h"
@@ -92,6 +93,11 @@ void look_into(const Terminal& terminal, const std::string& folder, Json& summar
   add_verdict(**dump, summary);
 }
 
+void add_note(Json& summary, std::string text) {
+  if (!summary["notes"].is_array()) summary["notes"] = Json::array();
+  summary["notes"].push_back(std::move(text));
+}
+
 Json summary_of(const Terminal& terminal, const DumpPart& part, const std::map<std::string, LeftReport>& left) {
   const std::string& dump = part.path;
   Json report = report_of(dump);
@@ -109,6 +115,7 @@ Json summary_of(const Terminal& terminal, const DumpPart& part, const std::map<s
                           kLeftOutByCondition, "trigger", "failed_op", "notes", "unmatched", "other_models"}) {
     summary[key] = copy_of(report, key);
   }
+  if (const std::string route = compile_route_text(report); !route.empty()) add_note(summary, route);
   for (const char* key : {"origin", "harmless", "unwritten"}) summary[key] = nullptr;
   summary["complete"] = report.is_object() && report.value("complete", false) && unfinished == left.end();
   if (unfinished != left.end()) summary["unfinished"] = unfinished->second.error;
@@ -124,11 +131,6 @@ std::string title_of(const Json& process) { return part_title({"", text_in(proce
 std::string lone_title(const Json& process) {
   const std::string role = text_in(process, "role");
   return role.empty() ? "the process" : role;
-}
-
-void add_note(Json& summary, std::string text) {
-  if (!summary["notes"].is_array()) summary["notes"] = Json::array();
-  summary["notes"].push_back(std::move(text));
 }
 
 // Counts of ops of several processes; each op is in each of them. A process that did not come to its end told none: it is among "unknown".

@@ -10,6 +10,7 @@
 
 #include "base/environment.h"
 #include "base/files.h"
+#include "base/fnv.h"
 #include "base/text.h"
 #include "exec/torch_files.h"
 
@@ -48,11 +49,6 @@ int interface_version_in(std::string_view header) {
 
 }  // namespace
 
-uint64_t hash_more(uint64_t hash, std::string_view text) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
 std::string hexadecimal(uint64_t number) {
   std::string text;
   for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[number >> shift & 15];
@@ -67,7 +63,7 @@ Result<InstalledFiles> find_installed_files() {
   files.pytorch_library = join_path(libraries, "libtensortap_pytorch.so");
   files.onnxruntime_library = join_path(libraries, "libtensortap_onnxruntime.so");
   files.ggml_library = join_path(libraries, "libtensortap_ggml.so");
-  for (const std::string& path : {files.preload_library, files.pytorch_library, files.onnxruntime_library, files.ggml_library}) {
+  for (const std::string& path : files.loaded()) {
     if (!path_exists(path)) return not_found(concat(path, " is missing; tensortap is not installed completely"));
   }
   files.adapter_sources =

@@ -3,9 +3,9 @@
 #ifndef TENSORTAP_CLI_LAUNCH_INSTALLED_FILES_H_
 #define TENSORTAP_CLI_LAUNCH_INSTALLED_FILES_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -21,6 +21,9 @@ struct InstalledFiles {
   std::string adapter_sources;  // folder that holds source/pytorch and tensortap, "" when they are not installed
   std::string adapters;         // folder with adapters that came with the package; need not be there
   std::string python_package;   // folder that holds the package `tensortap`, "" = none
+
+  // What programs under `exec` load.
+  [[nodiscard]] std::array<std::string, 4> loaded() const { return {preload_library, pytorch_library, onnxruntime_library, ggml_library}; }
 };
 
 // What AscendCL programs are compiled with; "" where it is not installed.
@@ -49,9 +52,6 @@ struct AdapterSources {
 // Errors: kNotFound when the sources are not installed or are incomplete.
 Result<AdapterSources> find_adapter_sources(const InstalledFiles& installed);
 
-// FNV-1a, for names of folders that differ with what they are made of. Begins with kFirstHash.
-inline constexpr uint64_t kFirstHash = 0xcbf29ce484222325;
-uint64_t hash_more(uint64_t hash, std::string_view text);
 std::string hexadecimal(uint64_t number);
 
 // Where this user's files are kept that can be made again: "tensortap" below XDG_CACHE_HOME, or ~/.cache. Errors: kNotFound without a home.

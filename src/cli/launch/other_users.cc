@@ -80,8 +80,7 @@ bool starts_another_user() {
 
 std::vector<std::string> obstacles_of_other_users(const InstalledFiles& installed, const std::string& out, bool admitted) {
   std::vector<std::string> obstacles;
-  for (const std::string& library :
-       {installed.preload_library, installed.pytorch_library, installed.onnxruntime_library, installed.ggml_library}) {
+  for (const std::string& library : installed.loaded()) {
     const std::string closed = first_closed(library, S_IROTH);
     if (closed.empty()) continue;
     const char* right = closed == library ? "r" : "x";

@@ -79,8 +79,7 @@ Json examine_torch(const std::string& python) {
   report["library"] = installed->pytorch_library;
   report["onnxruntime_library"] = installed->onnxruntime_library;
   report["ggml_library"] = installed->ggml_library;
-  for (const std::string& library :
-       {installed->preload_library, installed->pytorch_library, installed->onnxruntime_library, installed->ggml_library}) {
+  for (const std::string& library : installed->loaded()) {
     if (const std::string problem = loading_problem(library); !problem.empty()) report["problem"] = problem;
   }
   const auto folders = adapter_folders(*installed);

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/process_role.h"
 #include "base/running_captures.h"
 #include "base/text.h"
 #include "cli/text/member_text.h"
@@ -33,6 +34,17 @@ Json identity_json(const ProcessIdentity& process) {
   return {{"pid", process.number}, {"process_start", process.start}, {"pid_space", process.space}};
 }
 
+// The command of a process says nothing that `program` does not, unless it is one word: the title of one that gave it to itself before the
+// session opened.
+std::string role_in(const Json& session, const std::string& program) {
+  const Json* process = member(session, "process");
+  if (process == nullptr || !process->is_object()) return {};
+  Json named = *process;
+  const std::string command = text_in(named, "command");
+  if (command == program || command.find(' ') != std::string::npos) named.erase("command");
+  return process_role(named);
+}
+
 // Nothing if the file does not exist, or if no session wrote it.
 std::optional<RunningSession> read_session(const std::string& folder) {
   const std::string path = join_path(folder, kSessionFile);
@@ -47,6 +59,7 @@ std::optional<RunningSession> read_session(const std::string& folder) {
   session.owner = info.st_uid;
   session.exec = text_in(*json, "exec");
   session.program = text_in(*json, "program");
+  session.role = role_in(*json, session.program);
   session.source = text_in(*json, "source");
   session.model = text_in(*json, "model");
   session.dump = text_in(*json, "dump");
@@ -132,6 +145,7 @@ void collect(const std::string& folder, int depth, size_t& left, std::vector<Run
 Json session_json(const RunningSession& session) {
   return {{"pid", session.process.number},
           {"program", session.program},
+          {"role", session.role.empty() ? Json(nullptr) : Json(session.role)},
           {"source", session.source},
           {"model", session.model.empty() ? Json(nullptr) : Json(session.model)},
           {"dump", session.dump},

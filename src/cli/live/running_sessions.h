@@ -22,6 +22,7 @@ struct RunningSession {
   uid_t owner = 0;
   std::string exec;  // name of the `tensortap exec` it runs under, "" = none
   std::string program;
+  std::string role;  // what the program calls the process: a name, a title or both (base/process_role.h); "" = nothing
   std::string source;
   std::string model;
   std::string dump;

@@ -57,6 +57,7 @@ class Printer {
   Printer(Terminal& terminal, const Json& summary) : terminal_(terminal), summary_(summary) {}
 
   void print(bool all) {
+    print_settings();
     print_verdict();
     for (const Json& detail : summary_.at("details")) line("", detail.get<std::string>());
     line("pairs", fmt::format("{} of {} values (A), {} of {} (B); {} not explained", number(summary_, "paired"),
@@ -68,6 +69,7 @@ class Printer {
     }
     print_steps();
     print_results();
+    print_blocks();
     print_equal();
     print_noise();
     print_given();
@@ -86,6 +88,12 @@ class Printer {
   }
   [[nodiscard]] uint64_t unexplained() const {
     return number(summary_.at("unpaired_a"), "not explained") + number(summary_.at("unpaired_b"), "not explained");
+  }
+
+  // How the programs were run comes before what came of it. The verdict is the same with and without it.
+  void print_settings() {
+    const std::string text = member_text(summary_, "settings_differ");
+    if (!text.empty()) line("settings", terminal_.out_palette().yellow(printable(text)));
   }
 
   void print_rules() {
@@ -124,6 +132,19 @@ class Printer {
                           member_text(*count, "first_open"));
     }
     line("results", text);
+  }
+
+  // "weights of A: q4_0, which loses 8.3 % of them; what is made of them may differ by that"
+  void print_blocks() {
+    const Json& blocks = summary_.at("blocks");
+    if (blocks.is_null()) return;
+    std::vector<std::string> sides;
+    for (const auto& [side, key] : {std::pair("A", "a"), std::pair("B", "b")}) {
+      std::vector<std::string> types;
+      for (const auto& [type, loss] : blocks.at(key).items()) types.push_back(fmt::format("{} ({:.2g})", type, loss.get<double>()));
+      if (!types.empty()) sides.push_back(fmt::format("{} in {}", join(types, ", "), side));
+    }
+    line("tolerance", fmt::format("as wide as the loss of weights in blocks, relative L2: {}", join(sides, "; ")));
   }
 
   void print_equal() {
@@ -249,9 +270,8 @@ class Printer {
       line("verdict", palette.yellow("unknown: what could be compared agrees, but results have no partner"));
     } else if (!summary_.at("ended_early_a").is_null() || !summary_.at("ended_early_b").is_null()) {
       line("verdict", palette.yellow("unknown: what ran before the early end agrees"));
-    } else if (const uint64_t unknown = number(verdicts, kNot) + number(given, kNot); unknown > 0) {
-      line("verdict", palette.yellow(fmt::format("nothing that could be compared differs beyond the tolerance; {} of {} records could not",
-                                                 unknown, number(summary_, "records"))));
+    } else if (!summary_.at("not_known").is_null()) {
+      line("verdict", palette.yellow("unknown: what could be compared agrees, but " + member_text(summary_, "not_known")));
     } else if (number(verdicts, "noise") + number(verdicts, "tolerated") > 0) {
       const std::string where = born == 0 ? "" : fmt::format(", other rounding in {} {}", born, born == 1 ? "op" : "ops");
       line("verdict", palette.green("same computation" + where + more));

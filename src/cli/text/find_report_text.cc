@@ -151,22 +151,26 @@ void add_other_origins(AnswerLines& lines, const Json& report, const Json* told)
 }
 
 // The answer for a dump whose known values are healthy.
-std::string_view known_healthy_text(const Json& report) {
+std::string known_healthy_text(const Json& report) {
   if (saw_nothing(report)) {
-    return count_in(report, "records") == 0 ? "nothing was looked at: the dump has no records"
-                                            : "unknown: the dump counts NaN and Inf in none of its records";
+    return fmt::format("{}: {}", count_in(report, "records") == 0 ? "nothing was looked at" : "unknown", nothing_seen_text(report));
   }
-  // Of values that were not finite before, the trigger says nothing.
-  if (member(report, "trigger") != nullptr) return "no op made NaN or Inf of finite values";
   if (count_in(report, "left_out") > 0) return "no NaN and no Inf in the records that were kept";
   if (count_in(report, "not_looked_at") > 0) return "no NaN and no Inf in the records that were looked at";
   if (count_in(report, "harmless") > 0) return "no NaN and no Inf in what the program saw";
   if (!report.at("origins").empty()) return "no NaN and no Inf, but what is there on purpose";
-  return report.at("not_captured").empty() ? "no NaN and no Inf" : "no NaN and no Inf in what was captured";
+  const bool saw_all = report.at("not_captured").empty();
+  // The trigger looks for what ops make: values that were not finite before are no news to it.
+  if (member(report, "trigger") != nullptr) {
+    return saw_all ? "no op made NaN or Inf of finite values" : "no captured op made NaN or Inf of finite values";
+  }
+  return saw_all ? "no NaN and no Inf" : "no NaN and no Inf in what was captured";
 }
 
-// Whether the first line is about records whose NaN and Inf are not known.
-bool begins_with_unknown(const Json& report) { return count_in(report, "unknown") > 0 && !saw_nothing(report); }
+// Whether the first line is about records, or values without a record, whose NaN and Inf are not known.
+bool begins_with_unknown(const Json& report) {
+  return count_in(report, "unknown") + count_in(report, "hidden_ops") > 0 && !saw_nothing(report);
+}
 
 std::string healthy_text(const Json& report) {
   const std::string text(known_healthy_text(report));
@@ -298,6 +302,7 @@ void print_find_report(Terminal& terminal, const Json& report, bool all) {
     add_list(lines, gradients.value("exploding", Json()), "exploding gradients");
     add_list(lines, gradients.value("vanishing", Json()), "vanishing gradients");
   }
+  if (const std::string route = member_text(report, "compile_route"); !route.empty()) lines.line(route);
   lines.print();
 }
 

@@ -161,7 +161,7 @@ void add_healthy(const Json& report, const Palette& palette, Lines& lines) {
   }
   if (harmless == 0 && member(report, "dump") == nullptr) return;
   const uint64_t in_part = count_in(report, "not_counted");
-  const bool is_whole = in_part == 0 && count_in(report, "not_looked_at") == 0 && report.value("complete", true);
+  const bool is_whole = in_part == 0 && count_in(report, "not_looked_at") == 0 && report.value("complete", true) && !has_unseen_ops(report);
   std::string text =
       in_part == 0 ? "" : palette.red(fmt::format("not known: {} not looked at, or only in part", counted(in_part, "tensor")));
   if (!text.empty()) text += "; ";

@@ -49,7 +49,7 @@ std::string tensor_frame(const CrashTensor& tensor, const std::string& memory) {
 // As versions of rows of kNarrowRowBytes wrote it.
 std::string narrow_tensor_frame(const CrashTensor& tensor, const std::string& memory) {
   std::string content = tensor_frame(tensor, memory);
-  content.erase(sizeof(RecordRow) - sizeof(RecordRow::spare), sizeof(RecordRow::spare));
+  content.erase(offsetof(RecordRow, model_phase), sizeof(RecordRow) - offsetof(RecordRow, model_phase));
   return content.erase(kNarrowBytesBeforeData, offsetof(RecordRow, data_offset) - kNarrowBytesBeforeData);
 }
 

@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kMostRequestBytes = uint64_t{128} << 20;
 constexpr size_t kMostAdapterFolders = 64;
 constexpr int kMostFoldersOfAProcess = 1000;
-constexpr std::array<std::string_view, 4> kCompileModes = {"eager", "aot", "inductor", "inductor-nodes"};
+constexpr std::array<std::string_view, 5> kCompileModes = {"eager", "aot", "inductor", "inductor-kernels", "inductor-nodes"};
 
 // Takes members out of the object, one after the other, until one is wrong.
 class Members {
@@ -99,12 +99,14 @@ Result<ExecRequest> parse_exec_request(std::string_view text, std::string_view n
   members.paths("adapters", request.adapters);
   members.path("python_package", request.python_package);
   members.text("compile", request.compile);
+  members.text("names", request.names);
   members.flag("workers", request.workers);
   members.flag("shared_tree", request.shared_tree);
   members.flag("content_cache", request.content_cache);
   if (request.out.empty()) members.wrong("out", "there");
   if (std::ranges::find(kCompileModes, request.compile) == kCompileModes.end())
-    members.wrong("compile", "eager, aot, inductor or inductor-nodes");
+    members.wrong("compile", "eager, aot, inductor, inductor-kernels or inductor-nodes");
+  if (request.names != "own" && request.names != "transformers") members.wrong("names", "own or transformers");
   TENSORTAP_RETURN_IF_ERROR(members.status());
   return request;
 }

@@ -22,7 +22,8 @@ struct ExecRequest {
   std::string program;                // the command in words
   std::vector<std::string> adapters;  // folders to look for adapters in, first wins
   std::string python_package;         // folder that holds the package `tensortap` for processes with an interpreter, "" = none
-  std::string compile = "inductor";   // how torch.compile is treated: "eager", "aot", "inductor" (as it is), "inductor-nodes"
+  std::string compile = "inductor";   // how torch.compile is treated: "eager", "aot", "inductor" (as it is), "inductor-kernels" or -nodes
+  std::string names = "own";          // what ggml's modules are called: "own", as GGUF files do, "transformers"
   bool workers = false;               // also capture the workers of a DataLoader
   bool shared_tree = false;           // the layout is one tree for all processes
   bool content_cache = true;          // believe that memory which no operator wrote is unchanged

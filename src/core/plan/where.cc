@@ -62,6 +62,8 @@ bool text_equal(const RecordRow& row, const OpInfo& op, WhereField field, const 
       return row.dtype == literal.number;
     case WhereField::kPhase:
       return row.phase == literal.number;
+    case WhereField::kModelPhase:
+      return row.model_phase == literal.number;
     case WhereField::kSlot:
       return row.slot_kind == literal.number && (literal.slot_index < 0 || row.slot_index == static_cast<uint32_t>(literal.slot_index));
     default:

@@ -20,11 +20,14 @@ struct FieldName {
 };
 
 inline constexpr std::array kOtherWhereFields = {
-    FieldName{"inf", WhereField::kInf},     FieldName{"nonfinite", WhereField::kNonFinite}, FieldName{"numel", WhereField::kNumel},
-    FieldName{"bytes", WhereField::kBytes}, FieldName{"rank", WhereField::kRank},           FieldName{"step", WhereField::kStep},
-    FieldName{"call", WhereField::kCall},   FieldName{"element", WhereField::kElement},     FieldName{"duration", WhereField::kDuration},
-    FieldName{"op", WhereField::kOp},       FieldName{"type", WhereField::kType},           FieldName{"dtype", WhereField::kDType},
-    FieldName{"slot", WhereField::kSlot},   FieldName{"phase", WhereField::kPhase},         FieldName{"module", WhereField::kModule},
+    FieldName{"inf", WhereField::kInf},           FieldName{"nonfinite", WhereField::kNonFinite},
+    FieldName{"numel", WhereField::kNumel},       FieldName{"bytes", WhereField::kBytes},
+    FieldName{"rank", WhereField::kRank},         FieldName{"step", WhereField::kStep},
+    FieldName{"call", WhereField::kCall},         FieldName{"element", WhereField::kElement},
+    FieldName{"duration", WhereField::kDuration}, FieldName{"op", WhereField::kOp},
+    FieldName{"type", WhereField::kType},         FieldName{"dtype", WhereField::kDType},
+    FieldName{"slot", WhereField::kSlot},         FieldName{"phase", WhereField::kPhase},
+    FieldName{"module", WhereField::kModule},     FieldName{"model_phase", WhereField::kModelPhase},
 };
 
 // Statistics first.

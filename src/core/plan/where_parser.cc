@@ -186,6 +186,7 @@ class Parser {
     resolved.text = text;
     if (field == WhereField::kDType) return resolve_dtype(literal, resolved);
     if (field == WhereField::kPhase) return resolve_phase(literal, resolved);
+    if (field == WhereField::kModelPhase) return resolve_model_phase(literal, resolved);
     if (field != WhereField::kSlot) return {};
     constexpr std::array<std::string_view, 4> kKinds = {"out", "in", "weight", "grad"};
     for (size_t i = 0; i < kKinds.size(); ++i) {
@@ -224,6 +225,18 @@ class Parser {
       known += concat(known.empty() ? "" : ", ", name);
     }
     return error(literal.begin, concat("there is no phase ", quote(literal.literal), "; the phases are ", known));
+  }
+
+  // "" is the phase of records whose phase is not known.
+  Status resolve_model_phase(const Operand& literal, WhereLiteral& resolved) const {
+    std::string known;
+    for (uint8_t i = 0; i <= static_cast<uint8_t>(ModelPhase::kWarmUp); ++i) {
+      const std::string_view name = model_phase_name(static_cast<ModelPhase>(i));
+      resolved.number = i;
+      if (name == literal.literal) return {};
+      if (!name.empty()) known += concat(known.empty() ? "" : ", ", name);
+    }
+    return error(literal.begin, concat("there is no model_phase ", quote(literal.literal), "; they are ", known));
   }
 
   Status parse_sum(Operand& result) {

@@ -55,6 +55,7 @@ enum class WhereField : uint8_t {
   kSlot,
   kPhase,
   kModule,
+  kModelPhase,
 };
 
 enum class WhereScope : uint8_t { kAny, kOutputs, kInputs };
@@ -71,7 +72,7 @@ struct WhereInstruction {
 // The value that a text field is compared with, resolved when parsed so that no text is made while capturing.
 struct WhereLiteral {
   std::string text;        // of op, type and module
-  uint8_t number = 0;      // of dtype, phase and the kind of a slot
+  uint8_t number = 0;      // of dtype, phases and the kind of a slot
   int32_t slot_index = 0;  // -1 = any slot of the kind
 };
 

@@ -1,4 +1,4 @@
-// For tests: whether statistics equal the reference, counts and extremes exactly and sums within the bounds of docs/statistics.md.
+// Whether statistics equal others of the same elements: counts and extremes exactly, sums within the bounds of docs/statistics.md.
 
 #ifndef TENSORTAP_STATS_STATS_COMPARE_H_
 #define TENSORTAP_STATS_STATS_COMPARE_H_

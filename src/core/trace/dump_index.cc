@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace tensortap {
@@ -114,6 +115,11 @@ Result<size_t> find_record(const DumpIndex& dump, const RecordKey& key) {
     if (const auto row = find_produced(dump, dump.ops()[op], key)) return *row;
   }
   return unknown_record(dump, op, key);
+}
+
+Json manifest_json(const DumpIndex& dump) {
+  Result<Json> parsed = parse_json(dump.manifest(), "the manifest");
+  return parsed.ok() && parsed->is_object() ? *std::move(parsed) : Json::object();
 }
 
 }  // namespace tensortap

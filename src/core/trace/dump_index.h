@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_fwd.h"
 #include "base/status.h"
 #include "trace/completeness.h"
 #include "trace/op_info.h"
@@ -67,6 +68,9 @@ const OpInfo& op_of(const DumpIndex& dump, const RecordRow& row);
 // The row that `key` names; inputs and weights of ops whose records were made by their producers are resolved to those. kNotFound with the
 // nearest names otherwise. Looking one up is linear in the ops and rows: readers that ask often build their own map.
 Result<size_t> find_record(const DumpIndex& dump, const RecordKey& key);
+
+// The manifest; an empty object where there is none, or it is no JSON object.
+Json manifest_json(const DumpIndex& dump);
 
 }  // namespace tensortap
 

@@ -13,15 +13,6 @@ std::string_view name_of(const std::array<std::string_view, N>& names, Enum valu
   return index < N ? names[index] : "unknown";
 }
 
-// Most ops have none of these: the text is looked through before it is read.
-Json attribute(const OpInfo& op, std::string_view name) {
-  if (op.attributes.find(name) == std::string::npos) return nullptr;
-  const Result<Json> attributes = parse_json(op.attributes, "");
-  if (!attributes.ok() || !attributes->is_object()) return nullptr;
-  const auto found = attributes->find(name);
-  return found == attributes->end() ? Json(nullptr) : *found;
-}
-
 }  // namespace
 
 std::string_view model_phase_name(ModelPhase phase) {
@@ -32,6 +23,8 @@ std::string_view model_phase_name(ModelPhase phase) {
       return "decode";
     case ModelPhase::kTrain:
       return "train";
+    case ModelPhase::kWarmUp:
+      return "warm-up";
     case ModelPhase::kNone:
       break;
   }
@@ -53,12 +46,21 @@ std::string_view level_name(Level level) {
   return name_of(kNames, level);
 }
 
-bool attribute_is_set(const OpInfo& op, std::string_view name) { return attribute(op, name) == Json(true); }
+// Most ops have none of these: the text is looked through before it is read.
+Json attribute_json(const OpInfo& op, std::string_view name) {
+  if (op.attributes.find(name) == std::string::npos) return nullptr;
+  const Result<Json> attributes = parse_json(op.attributes, "");
+  if (!attributes.ok() || !attributes->is_object()) return nullptr;
+  const auto found = attributes->find(name);
+  return found == attributes->end() ? Json(nullptr) : *found;
+}
 
-bool has_attribute(const OpInfo& op, std::string_view name) { return !attribute(op, name).is_null(); }
+bool attribute_is_set(const OpInfo& op, std::string_view name) { return attribute_json(op, name) == Json(true); }
+
+bool has_attribute(const OpInfo& op, std::string_view name) { return !attribute_json(op, name).is_null(); }
 
 uint64_t attribute_slots(const OpInfo& op, std::string_view name) {
-  const Json value = attribute(op, name);
+  const Json value = attribute_json(op, name);
   uint64_t slots = 0;
   if (!value.is_array()) return slots;
   for (const Json& slot : value) {
@@ -68,7 +70,7 @@ uint64_t attribute_slots(const OpInfo& op, std::string_view name) {
 }
 
 std::string attribute_text(const OpInfo& op, std::string_view name) {
-  const Json value = attribute(op, name);
+  const Json value = attribute_json(op, name);
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_fwd.h"
+
 namespace tensortap {
 
 using OpId = uint32_t;  // position in the table of ops
@@ -39,8 +41,8 @@ struct OriginalNode {
 };
 
 // What a model does in a call, for sources that distinguish its calls. The numbers are those of enum tensortap_model_phase.
-enum class ModelPhase : uint8_t { kNone = 0, kPrefill = 1, kDecode = 2, kTrain = 3 };
-std::string_view model_phase_name(ModelPhase phase);  // "", "prefill", "decode", "train"
+enum class ModelPhase : uint8_t { kNone = 0, kPrefill = 1, kDecode = 2, kTrain = 3, kWarmUp = 4 };
+std::string_view model_phase_name(ModelPhase phase);  // "", "prefill", "decode", "train", "warm-up"; "" of a number that is none
 
 struct OpInfo {
   std::string name;  // unique in its dump
@@ -77,6 +79,8 @@ inline constexpr std::string_view kPass = "pass";  // "backward" or "update", of
 // For the pseudo-op that looks at one op's outputs after another op ran (trigger "watch"): the names of the two.
 inline constexpr std::string_view kWatcherOp = "watcher";
 inline constexpr std::string_view kWatchedOp = "watched";
+// An attribute as JSON; null when it is missing, or the attributes are no JSON object. Parses nothing where the text lacks the name.
+Json attribute_json(const OpInfo& op, std::string_view name);
 // Whether an attribute exists and is true.
 bool attribute_is_set(const OpInfo& op, std::string_view name);
 // Whether an attribute exists at all.

@@ -76,6 +76,7 @@ constexpr RecordField kFields[] = {
     TENSORTAP_COLUMN(element_order, "|u1"),
     TENSORTAP_COLUMN(sketch, "|u1"),
     TENSORTAP_COLUMN(value_flags, "|u1"),
+    TENSORTAP_COLUMN(model_phase, "|u1"),
     {"spare", "|u1", offsetof(RecordRow, spare), sizeof(RecordRow::spare)},
 };
 
@@ -143,7 +144,7 @@ std::span<const RecordField> first_record_fields() {
 
 RecordRow row_of_narrow(const std::byte* row) {
   static_assert(offsetof(RecordRow, stats) + offsetof(TensorStats, mean_abs) == kNarrowBytesBeforeData);
-  static_assert(offsetof(RecordRow, spare) == kNarrowRowBytes + sizeof(TensorStats) - offsetof(TensorStats, mean_abs));
+  static_assert(offsetof(RecordRow, model_phase) == kNarrowRowBytes + sizeof(TensorStats) - offsetof(TensorStats, mean_abs));
   RecordRow wide;
   auto* bytes = reinterpret_cast<std::byte*>(&wide);
   std::memcpy(bytes, row, kNarrowBytesBeforeData);

@@ -90,7 +90,8 @@ struct RecordRow {
   uint8_t element_order = 0;       // 2 + the number by which the runtime calls the order of the elements, 0 = not known
   uint8_t sketch = 0;              // SketchState
   uint8_t value_flags = 0;         // ValueFlag bits
-  uint8_t spare[48] = {};          // zeros; for columns to come
+  uint8_t model_phase = 0;         // ModelPhase: what the model did in the step, where the source tells it of steps
+  uint8_t spare[47] = {};          // zeros; for columns to come
 
   // Whether set_desc() keeps every dimension. False only for more than kRowDims of them, one of which needs more than 32 bits.
   [[nodiscard]] static bool holds(const Shape& shape);

@@ -1,6 +1,6 @@
 // The keys and the pointer, on one page.
 
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { Dialog } from './dialog';
 
 const KEYS: [string, string][] = [
   ['/', 'search for an op, a module, a type, a line of source'],
@@ -40,10 +40,8 @@ function Rows({ rows }: { rows: [string, string][] }) {
 }
 
 export function Help({ onClose }: { onClose(): void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => dialog.current!.showModal(), []);
   return (
-    <dialog ref={dialog} class="help" aria-label="Help" onClose={onClose} onClick={(event) => event.target === dialog.current && onClose()}>
+    <Dialog kind="help" label="Help" onClose={onClose}>
       <button type="button" class="quiet close" aria-label="Close" onClick={onClose}>
         ×
       </button>
@@ -52,6 +50,6 @@ export function Help({ onClose }: { onClose(): void }) {
       <h2>Pointer</h2>
       <Rows rows={POINTER} />
       <p>The address of this page holds all that you see: send it as a link together with the dump.</p>
-    </dialog>
+    </Dialog>
   );
 }

@@ -191,15 +191,17 @@ export function GraphView({ place, answer }: { place: Place; answer: DumpAnswer 
         )}
         <span class="spring" />
         {(loaded.loading || heat.loading) && <span class="busy">loading</span>}
-        <button type="button" class="quiet" title="Zoom out (-)" aria-label="Zoom out" onClick={() => viewport.zoom(1 / 1.4)}>
-          −
-        </button>
-        <button type="button" class="quiet" title="Zoom in (+)" aria-label="Zoom in" onClick={() => viewport.zoom(1.4)}>
-          +
-        </button>
-        <button type="button" class="quiet" title="Show all (f)" onClick={fit}>
-          Fit
-        </button>
+        <span class="together">
+          <button type="button" class="quiet" title="Zoom out (-)" aria-label="Zoom out" onClick={() => viewport.zoom(1 / 1.4)}>
+            −
+          </button>
+          <button type="button" class="quiet" title="Zoom in (+)" aria-label="Zoom in" onClick={() => viewport.zoom(1.4)}>
+            +
+          </button>
+          <button type="button" class="quiet" title="Show all (f)" onClick={fit}>
+            Fit
+          </button>
+        </span>
       </div>
       <Problem text={loaded.error ?? heat.error ?? way.error} />
       <div class="graph-row">

@@ -9,6 +9,7 @@ import type { CompareState, DumpAnswer, DumpInfo, Sentence } from '../base/types
 const KINDS: Record<string, { word: string; level: string }> = {
   nonfinite: { word: 'NaN or Inf', level: 'bad' },
   origin: { word: 'Origin', level: 'bad' },
+  parted: { word: 'First difference', level: 'warn' },
   born: { word: 'Error born here', level: 'warn' },
   given: { word: 'Weights, inputs', level: 'warn' },
   compare: { word: 'Comparison', level: 'note' },

@@ -1,7 +1,9 @@
 #include "source/ggml/graph_learner.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
 #include "base/text.h"
 #include "source/ggml/node_names.h"
@@ -35,9 +37,32 @@ tensortap_op plain_op(const char* name, const char* type) {
   return op;
 }
 
-std::string type_attribute(const std::string& block_type) {
-  return block_type.empty() ? std::string() : concat(R"({"ggml_type": )", quote(block_type), "}");
+// The op's attributes; "" = none.
+std::string attributes_of(const std::string& block_type, const std::string& weight_type, bool from_file = false) {
+  std::string members;
+  const auto add = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) members += concat(members.empty() ? "" : ", ", quote(name), ": ", quote(value));
+  };
+  add("ggml_type", block_type);
+  add("weight_type", weight_type);
+  add("values_from", from_file ? "file" : "");
+  return members.empty() ? members : concat("{", members, "}");
 }
+
+// The dimensions of what a node computes: for rows that are written, of these.
+uint32_t rank_of(GgmlTensor node, bool writes_rows) {
+  const GgmlTensor written = writes_rows ? node.source(0) : GgmlTensor();
+  const auto ne = (written ? written : node).ne();
+  uint32_t rank = kMostDimensions;
+  while (rank > 1 && ne[rank - 1] == 1) --rank;
+  return rank;
+}
+
+// Ops whose product with the weight after them is one norm.
+bool is_norm(std::string_view op) { return op == "RMS_NORM" || op == "NORM"; }
+
+// Nodes behind a norm that are looked at for its weight.
+constexpr size_t kNextNodes = 4;
 
 }  // namespace
 
@@ -52,6 +77,7 @@ std::unique_ptr<GraphPlan> GraphLearner::learn() {
   find_states();
   for (size_t i = 0; i < nodes_.size(); ++i) learn_node(i, plan->nodes[i]);
   plan->input_count = inputs_.size();
+  plan->batch = batch_places_of(model_.library, nodes_);
   return plan;
 }
 
@@ -61,7 +87,9 @@ void GraphLearner::find_states() {
   const GgmlFunctions& ggml = model_.library.functions();
   for (const GgmlTensor node : nodes_) {
     const GgmlTensor base = node.base();
-    if (base.op() == 0 && !is_view_op(ggml.op_name(node.op()))) states_.insert(base.address());
+    if (base.op() != 0 || is_view_op(ggml.op_name(node.op()))) continue;
+    states_.insert(base.address());
+    model_.writes_weights_ = model_.writes_weights_ || is_weight(model_.library, base);
   }
 }
 
@@ -84,16 +112,17 @@ void GraphLearner::learn_node(size_t place, PlannedNode& planned) {
   const std::string graph = graph_of(name);
   const uint32_t number = ++counts_[name];
   const Read read = reads_of(node, planned);
+  const Place in_model = place_of(place, read);
   KnownOp& known = model_.ops_[concat(name, "\n", type, "\n", number, "\n", graph)];
   if (known.id == TENSORTAP_NO_OP) {
     known.value = number == 1 ? name : concat(name, "#", number);
     const std::vector<const char*> inputs = pointers_to(read.names);
     const std::vector<uint32_t> slots(inputs.size());
     const char* const output = known.value.c_str();
-    const std::string attributes = type_attribute(model_.values.block_type(node));
+    const std::string attributes = attributes_of(model_.values.block_type(node), read.weight_type);
     tensortap_op op = plain_op(output, type.c_str());
     op.graph = graph.c_str();
-    op.module = read.module.empty() ? nullptr : read.module.c_str();
+    op.module = in_model.module.empty() ? nullptr : in_model.module.c_str();
     op.inputs = inputs.data();
     op.producers = read.producers.data();
     op.producer_slots = slots.data();
@@ -103,7 +132,9 @@ void GraphLearner::learn_node(size_t place, PlannedNode& planned) {
     op.attributes = attributes.empty() ? nullptr : attributes.c_str();
     known.id = tensortap_register_op(model_.session, &op);
   }
+  known.rank = planned.rank = std::max(known.rank, rank_of(node, planned.writes_rows));
   planned.id = known.id;
+  layers_[known.id] = in_model.layer;
   writers_[base.address()] = known;
   by_name_[name] = known;
   model_.made_[node.address()] = known;
@@ -119,11 +150,55 @@ GraphLearner::Read GraphLearner::reads_of(GgmlTensor node, PlannedNode& planned)
     read.names.push_back(made_by.value);
     read.producers.push_back(made_by.id);
     const GgmlTensor leaf = source.base();
-    if (read.module.empty() && is_weight(model_.library, leaf)) read.module = module_of_weight(leaf.name());
+    if (read.weight_type.empty() && is_weight(model_.library, leaf)) read.weight_type = model_.values.block_type(leaf);
   }
-  if (read.module.empty()) read.module = module_of_node(without_copy(node.name()));
-  for (size_t i = 0; i < read.names.size() && read.module.empty(); ++i) read.module = module_of_node(read.names[i]);
   return read;
+}
+
+std::string_view GraphLearner::weight_module(GgmlTensor node) const {
+  for (size_t i = 0; i < node.source_count(); ++i) {
+    const GgmlTensor source = node.source(i);
+    if (!source || source == node) continue;
+    const GgmlTensor leaf = source.base();
+    const std::string_view module = is_weight(model_.library, leaf) ? module_of_weight(leaf.name()) : std::string_view();
+    if (!module.empty()) return module;
+  }
+  return {};
+}
+
+GraphLearner::Place GraphLearner::place_of(size_t place, const Read& read) const {
+  const GgmlTensor node = nodes_[place];
+  const std::string_view op = model_.library.functions().op_name(node.op());
+  std::string_view of_weight = weight_module(node);
+  for (size_t next = place + 1; of_weight.empty() && is_norm(op) && next < std::min(nodes_.size(), place + 1 + kNextNodes); ++next) {
+    for (size_t i = 0; i < nodes_[next].source_count(); ++i) {
+      const GgmlTensor source = nodes_[next].source(i);
+      if (source && source.base() == node) of_weight = weight_module(nodes_[next]);
+    }
+  }
+  if (!of_weight.empty()) return {layer_of_module(of_weight), model_.names_.module_of_reader(of_weight, op)};
+  std::string_view name = without_copy(node.name());
+  std::string layer = module_of_node(name);
+  if (layer.empty() && !name.starts_with("result_")) {
+    layer = layer_of_inputs(read);
+    // A node without a name is of the part that its only input is of.
+    if (read.names.size() == 1 && is_numbered(name)) name = read.names.front();
+  }
+  return {layer, layer.empty() ? layer : model_.names_.module_of_op(layer, name, op)};
+}
+
+std::string GraphLearner::layer_of_inputs(const Read& read) const {
+  std::string last;
+  for (size_t i = 0; i < read.names.size(); ++i) {
+    // The output of a layer is read by the one behind it.
+    if (read.names[i].starts_with("l_out")) continue;
+    std::string layer = module_of_node(read.names[i]);
+    const auto known = layers_.find(read.producers[i]);
+    if (layer.empty() && known != layers_.end()) layer = known->second;
+    const bool is_later = layer.size() != last.size() ? layer.size() > last.size() : layer > last;
+    if (is_later) last = std::move(layer);
+  }
+  return last;
 }
 
 GraphLearner::KnownOp GraphLearner::source_of(GgmlTensor source, size_t index, PlannedNode& planned) {
@@ -145,30 +220,41 @@ GraphLearner::KnownOp GraphLearner::source_of(GgmlTensor source, size_t index, P
   return input(base, index, planned);
 }
 
-GraphLearner::KnownOp GraphLearner::weight(GgmlTensor leaf) {
+const GraphLearner::KnownOp& GraphLearner::weight(GgmlTensor leaf) {
   KnownOp& known = model_.weights_[leaf.data()];
   if (known.id != TENSORTAP_NO_OP) return known;
-  known.value = leaf.name();
+  const std::string_view stored = leaf.name();
+  known.value = model_.names_.weight(stored);
   model_.weight_buffers_.insert(TensorValues::buffer_of(leaf));
-  if (!is_numbered(known.value)) model_.named_weights_[known.value].insert(leaf.data());
+  model_.samples_[leaf.data()] = sample_of(model_.library, leaf);
+  if (!is_numbered(stored)) model_.named_weights_[std::string(stored)].insert(leaf.data());
+  const bool from_file = model_.values.is_rearranged(leaf) && model_.files_.has(stored);
   const char* const name = known.value.c_str();
-  const std::string module(module_of_weight(known.value));
-  const std::string attributes = type_attribute(model_.values.block_type(leaf));
+  const std::string module = model_.names_.module(module_of_weight(stored));
+  const std::string attributes = attributes_of(model_.values.block_type(leaf), "", from_file);
   tensortap_op op = plain_op(name, "Initializer");
   op.module = module.empty() ? nullptr : module.c_str();
   op.outputs = &name;
   op.output_count = 1;
   op.attributes = attributes.empty() ? nullptr : attributes.c_str();
   known.id = tensortap_register_op(model_.session, &op);
-  send_weight(leaf, known);
+  send_weight(leaf, known, from_file);
   return known;
 }
 
-void GraphLearner::send_weight(GgmlTensor leaf, const KnownOp& op) {
+void GraphLearner::send_weight(GgmlTensor leaf, const KnownOp& op, bool from_file) {
   if (tensortap_wants_op(model_.session, op.id) == 0) return;
   ValueScratch scratch;
   tensortap_tensor tensor{};
-  if (const char* reason = model_.values.describe(leaf, scratch, tensor)) {
+  const char* reason = nullptr;
+  if (!from_file) {
+    reason = model_.values.describe(leaf, 1, scratch, tensor);
+  } else if (!model_.files_.read(leaf.name(), leaf.type(), leaf.ne(), model_.values.stored_bytes(leaf), scratch.fetched)) {
+    reason = "weight that ggml rearranged, and that its file no longer has";
+  } else {
+    reason = model_.values.describe_fetched(leaf, scratch, tensor);
+  }
+  if (reason != nullptr) {
     tensortap_not_captured(model_.session, op.id, reason);
     return;
   }
@@ -185,9 +271,13 @@ void GraphLearner::send_weight(GgmlTensor leaf, const KnownOp& op) {
 GraphLearner::KnownOp GraphLearner::input(GgmlTensor leaf, size_t index, PlannedNode& planned) {
   const std::string name(without_copy(leaf.name()));
   const std::string graph = graph_of(name);
-  KnownOp& known = model_.ops_[concat(name, "\nInput\n", graph)];
+  const auto [place, is_new] = inputs_.emplace(leaf.address(), GraphInput{inputs_.size(), 0});
+  GraphInput& of_graph = place->second;
+  if (is_new) of_graph.of_name = ++input_counts_[name];
+  KnownOp& known = model_.ops_[concat(name, "\nInput\n", of_graph.of_name, "\n", graph)];
   if (known.id == TENSORTAP_NO_OP) {
     known.value = name.empty() ? "input" : name;
+    if (of_graph.of_name > 1) known.value += concat("#", of_graph.of_name);
     const char* const output = known.value.c_str();
     tensortap_op op = plain_op(output, "Input");
     op.graph = graph.c_str();
@@ -198,8 +288,9 @@ GraphLearner::KnownOp GraphLearner::input(GgmlTensor leaf, size_t index, Planned
   }
   PlannedInput& one = planned.inputs.emplace_back();
   one.source = index;
-  one.number = inputs_.emplace(leaf.address(), inputs_.size()).first->second;
+  one.number = of_graph.number;
   one.id = known.id;
+  one.rank = known.rank = std::max(known.rank, rank_of(leaf, false));
   return known;
 }
 

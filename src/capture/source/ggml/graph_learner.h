@@ -29,27 +29,44 @@ class GraphLearner {
   struct Read {
     std::vector<std::string> names;
     std::vector<tensortap_op_id> producers;
-    std::string module;
+    std::string weight_type;  // the type of blocks of a weight that is multiplied
+  };
+
+  struct GraphInput {
+    size_t number = 0;     // among the inputs of the graph
+    uint32_t of_name = 0;  // which of its name, from 1
   };
 
   void find_states();
   [[nodiscard]] std::string name_of(size_t place) const;
   void learn_node(size_t place, PlannedNode& planned);
   Read reads_of(GgmlTensor node, PlannedNode& planned);
+  // The module of the first weight that a node reads; "" = it reads none.
+  [[nodiscard]] std::string_view weight_module(GgmlTensor node) const;
+  // Where in the model a node is.
+  struct Place {
+    std::string layer;  // "blk.3", "" = in none
+    std::string module;
+  };
+  [[nodiscard]] Place place_of(size_t place, const Read& read) const;
+  // The last layer that an input is of; "" = none.
+  [[nodiscard]] std::string layer_of_inputs(const Read& read) const;
   KnownOp source_of(GgmlTensor source, size_t index, PlannedNode& planned);
-  KnownOp weight(GgmlTensor leaf);
+  const KnownOp& weight(GgmlTensor leaf);
   KnownOp input(GgmlTensor leaf, size_t index, PlannedNode& planned);
-  void send_weight(GgmlTensor leaf, const KnownOp& op);
+  void send_weight(GgmlTensor leaf, const KnownOp& op, bool from_file);
   [[nodiscard]] std::string graph_of(std::string_view name) const;
 
   ModelCapture& model_;
   const std::vector<GgmlTensor>& nodes_;
-  const std::string graph_;                              // of ops that have only a number for a name
-  std::unordered_map<const void*, KnownOp> writers_;     // by the tensor whose memory they wrote
-  std::map<std::string, KnownOp, std::less<>> by_name_;  // the last op of each name
-  std::map<std::string, uint32_t, std::less<>> counts_;  // of nodes of a name
-  std::set<const void*> states_;                         // tensors that the graph got and writes into
-  std::unordered_map<const void*, size_t> inputs_;       // their numbers
+  const std::string graph_;                                    // of ops that have only a number for a name
+  std::unordered_map<const void*, KnownOp> writers_;           // by the tensor whose memory they wrote
+  std::map<std::string, KnownOp, std::less<>> by_name_;        // the last op of each name
+  std::map<std::string, uint32_t, std::less<>> counts_;        // of nodes of a name
+  std::unordered_map<tensortap_op_id, std::string> layers_;    // of nodes
+  std::set<const void*> states_;                               // tensors that the graph got and writes into
+  std::unordered_map<const void*, GraphInput> inputs_;         // by their tensors
+  std::map<std::string, uint32_t, std::less<>> input_counts_;  // of inputs of a name: a model may have a mask for each kind of attention
 };
 
 }  // namespace tensortap::ggml

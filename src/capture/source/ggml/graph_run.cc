@@ -62,7 +62,7 @@ void GraphRun::send_inputs(PlannedNode& planned, GgmlTensor node) {
     const GgmlTensor source = node.source(input.source);
     if (!source) continue;
     tensortap_tensor described{};
-    if (const char* reason = model_.values.describe(source.base(), scratch_, described)) {
+    if (const char* reason = model_.values.describe(source.base(), input.rank, scratch_, described)) {
       if (!input.told.exchange(true)) tensortap_not_captured(model_.session, input.id, reason);
       continue;
     }
@@ -73,8 +73,8 @@ void GraphRun::send_inputs(PlannedNode& planned, GgmlTensor node) {
 void GraphRun::capture(GgmlTensor tensor) {
   PlannedNode& planned = plan_.nodes[asked_];
   tensortap_tensor described{};
-  const char* reason = planned.writes_rows ? model_.values.describe_written_rows(tensor, scratch_, described)
-                                           : model_.values.describe(tensor, scratch_, described);
+  const char* reason = planned.writes_rows ? model_.values.describe_written_rows(tensor, planned.rank, scratch_, described)
+                                           : model_.values.describe(tensor, planned.rank, scratch_, described);
   if (reason == nullptr) return send(planned.id, described);
   if (!planned.told.exchange(true)) tensortap_not_captured(model_.session, planned.id, reason);
 }
@@ -88,6 +88,7 @@ void GraphRun::send(tensortap_op_id id, const tensortap_tensor& tensor) {
   event.phase = TENSORTAP_PHASE_INFERENCE;
   event.duration_ns = -1;
   event.call = 1;
+  event.model_phase = step_.phase;
   event.tensors = &tensor;
   event.tensor_count = 1;
   tensortap_on_op(model_.session, &event);

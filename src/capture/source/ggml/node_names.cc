@@ -46,6 +46,13 @@ std::string_view module_of_weight(std::string_view name) {
   return dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
 }
 
+std::string layer_of_module(std::string_view module) {
+  constexpr std::string_view kLayer = "blk.";
+  if (!module.starts_with(kLayer)) return {};
+  const std::string_view number = number_at(module.substr(kLayer.size()));
+  return number.empty() ? std::string() : concat(kLayer, number);
+}
+
 std::string module_of_node(std::string_view name) {
   for (const std::string_view mark : {"-", "_l"}) {
     const size_t at = name.rfind(mark);

@@ -23,6 +23,9 @@ bool is_view_op(std::string_view op);
 // The module of a weight: "blk.0.attn_q" of "blk.0.attn_q.weight"; "" of names that are no paths.
 std::string_view module_of_weight(std::string_view name);
 
+// The layer that a module is in: "blk.3" of "blk.3.attn_q"; "" = none.
+std::string layer_of_module(std::string_view module);
+
 // The module that the name of another tensor tells: "blk.3" of "kq-3", "cache_k_l3 (view)"; "" = none.
 std::string module_of_node(std::string_view name);
 

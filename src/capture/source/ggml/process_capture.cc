@@ -18,6 +18,7 @@
 #include "base/wait.h"
 #include "source/ggml/graph_run.h"
 #include "source/ggml/mapped_files.h"
+#include "source/ggml/warm_up.h"
 
 namespace tensortap::ggml {
 namespace {
@@ -31,6 +32,9 @@ constinit std::atomic<const uint64_t*> missed_calls{nullptr};
 
 // Different graphs of a process. A program has a few for each model; one that made others all the time would fill the memory.
 constexpr size_t kMostPlans = 500;
+
+// Models of a process that the bytes of their weights keep apart. A program may change weights by itself, between computations.
+constexpr size_t kMostModels = 32;
 
 constexpr std::string_view kUnseen =
     " computations were not captured: they came while the capture was being loaded, or from a callback within another computation";
@@ -72,9 +76,25 @@ std::string stem_of(const std::string& path) {
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
+// Why modules keep their names.
+std::string without_translation(std::string_view architecture) {
+  constexpr std::string_view kKept = "--names transformers: modules and weights keep the names of GGUF, since ";
+  if (architecture.empty()) return concat(kKept, "no GGUF file is mapped that names the model's architecture");
+  return concat(kKept, "the names of the architecture ", quote(architecture), " are not known");
+}
+
 // Steps take the same time where the graph is the same and has as many tokens, which the second dimension of its first value counts.
 uint64_t kind_of(const std::vector<GgmlTensor>& nodes, uint64_t structure) {
   return structure ^ (nodes.empty() ? 0 : static_cast<uint64_t>(nodes.front().ne()[1]) * 0x9e3779b97f4a7c15U);
+}
+
+uint32_t phase_of(const tensortap_ggml_call& call, GraphPlan& plan, const std::vector<GgmlTensor>& nodes) {
+  if ((call.flags & TENSORTAP_GGML_WARM_UP) != 0) return TENSORTAP_MODEL_PHASE_WARM_UP;
+  return silenced(uint32_t{TENSORTAP_MODEL_PHASE_NONE}, [&] {
+    const uint32_t phase = phase_of_batch(plan.model->values, nodes, plan.batch);
+    // A warm-up begins with an empty cache. Tokens that are made one by one need not wait for a look at the calls.
+    return phase != TENSORTAP_MODEL_PHASE_DECODE && is_in_common_init() ? uint32_t{TENSORTAP_MODEL_PHASE_WARM_UP} : phase;
+  });
 }
 
 }  // namespace
@@ -173,11 +193,13 @@ ModelCapture* ProcessCapture::model_of(GgmlLibrary& library, const void* compute
     of_computer = last->second;
   if (weights.empty() && of_computer != nullptr) return of_computer;
   for (const auto& model : models_) {
-    if (&model->library == &library && model->kinship(weights) != ModelCapture::Kinship::kOther) return model.get();
+    if (&model->library == &library && model->kinship(weights, models_.size() < kMostModels) != ModelCapture::Kinship::kOther)
+      return model.get();
   }
   if (failed_) return nullptr;
   std::string name;
-  for (size_t i = 0; i < weights.size() && name.empty(); ++i) name = stem_of(file_mapped_at(weights[i].data));
+  const MappedFiles mapped = MappedFiles::of_process();
+  for (size_t i = 0; i < weights.size() && name.empty(); ++i) name = stem_of(mapped.at(weights[i].data).path);
   if (name.empty()) name = model_of_program(request_.program);
   const Result<tensortap_session*> session = open_session(library, name);
   if (!session.ok()) {
@@ -185,14 +207,21 @@ ModelCapture* ProcessCapture::model_of(GgmlLibrary& library, const void* compute
     say(concat("nothing is captured of a model that ggml computes: ", session.status().message()));
     return nullptr;
   }
-  return models_.emplace_back(std::make_unique<ModelCapture>(*session, library)).get();
+  ModelFiles files;
+  files.add_files_of(weights);
+  OriginalNames names;
+  if (request_.names == "transformers") {
+    names = OriginalNames(files.architecture());
+    if (!names.are_known()) tensortap_note(*session, without_translation(files.architecture()).c_str());
+  }
+  return models_.emplace_back(std::make_unique<ModelCapture>(*session, library, std::move(files), names)).get();
 }
 
 GraphPlan* ProcessCapture::plan_of(GgmlLibrary& library, const void* computer, const std::vector<GgmlTensor>& nodes) {
   const uint64_t structure = structure_of(nodes);
-  const uint64_t key = key_of(library, nodes, structure);
+  const auto [key, contents] = key_of(library, nodes, structure);
   const std::lock_guard lock(mutex_);
-  const PlanKey known{&library, key == structure ? computer : nullptr, key};
+  const PlanKey known{&library, key == structure ? computer : nullptr, key, trained_.contains(key) ? 0 : contents};
   if (plans_.size() >= kMostPlans && !plans_.contains(known)) {
     unplanned_.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
@@ -202,6 +231,7 @@ GraphPlan* ProcessCapture::plan_of(GgmlLibrary& library, const void* computer, c
     ModelCapture* model = model_of(library, computer, nodes);
     if (model == nullptr) return nullptr;
     plan = model->learn(nodes, structure);
+    if (model->writes_weights()) trained_.insert(key);
     plan->structure = structure;
   }
   last_models_[computer] = plan->model;
@@ -232,7 +262,7 @@ int ProcessCapture::compute_captured(GgmlLibrary& library, const tensortap_ggml_
     return plan_of(library, call.computer, nodes);
   });
   if (plan == nullptr) return call.real(call.computer, call.graph);
-  const ComputedStep number = plan->model->next_step(call.computer);
+  ComputedStep number = plan->model->next_step(call.computer);
   const BegunStep step(*plan->model, number, kind_of(nodes, plan->structure));
   if (!step.wanted()) return call.real(call.computer, call.graph);
   const Result<OwnCallback> own = library.callback_of(call.computer);
@@ -240,6 +270,7 @@ int ProcessCapture::compute_captured(GgmlLibrary& library, const tensortap_ggml_
     refuse(*plan, nodes, own.status().message());
     return call.real(call.computer, call.graph);
   }
+  number.phase = phase_of(call, *plan, nodes);
   std::optional<GraphRun> run;
   silenced(0, [&] { return run.emplace(*plan, nodes, number, call.computer, *own), 0; });
   const int result = call.real(call.computer, call.graph);

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -35,7 +36,7 @@ class ProcessCapture {
  private:
   // A thread that may use the sessions; false once they are closed.
   class InsideCapture;
-  using PlanKey = std::tuple<const GgmlLibrary*, const void*, uint64_t>;  // a graph without weights: of its scheduler
+  using PlanKey = std::tuple<const GgmlLibrary*, const void*, uint64_t, uint64_t>;  // a graph without weights: of its scheduler
 
   explicit ProcessCapture(ExecRequest request) : request_(std::move(request)) {}
   int compute_captured(GgmlLibrary& library, const tensortap_ggml_call& call);
@@ -54,6 +55,7 @@ class ProcessCapture {
   std::string process_folder_;                         // "" = not chosen
   std::vector<std::unique_ptr<ModelCapture>> models_;  // guarded by mutex_, so the following
   std::map<PlanKey, std::unique_ptr<GraphPlan>> plans_;
+  std::set<uint64_t> trained_;                        // keys of graphs whose weights change as the program runs
   std::map<const void*, ModelCapture*> last_models_;  // by scheduler or backend
   bool failed_ = false;
   std::atomic<uint64_t> unplanned_{0};  // computations of further graphs than are followed

@@ -63,8 +63,8 @@ std::optional<uint64_t> count_of(const FourNumbers& ne) {
 }
 
 // ggml's first dimension is the fastest, ours the slowest.
-void set_shape(const FourNumbers& ne, ValueScratch& scratch, tensortap_tensor& described) {
-  const uint32_t rank = rank_of(ne);
+void set_shape(const FourNumbers& ne, uint32_t least, ValueScratch& scratch, tensortap_tensor& described) {
+  const uint32_t rank = std::min<uint32_t>(std::max(rank_of(ne), least), kMostDimensions);
   for (uint32_t i = 0; i < rank; ++i) scratch.dims[i] = ne[rank - 1 - i];
   described.rank = rank;
   described.dims = scratch.dims.data();
@@ -149,6 +149,22 @@ std::string TensorValues::block_type(GgmlTensor tensor) {
   return type.block_elements > 1 ? type.name : std::string();
 }
 
+bool TensorValues::is_rearranged(GgmlTensor tensor) const {
+  const GgmlFunctions& ggml = library_.functions();
+  void* buffer = buffer_of(tensor);
+  return buffer != nullptr && !ggml.buffer_is_host(buffer) && !can_be_fetched(ggml.buffer_name(buffer));
+}
+
+uint64_t TensorValues::stored_bytes(GgmlTensor tensor) {
+  const ElementType& type = type_of(tensor);
+  const FourNumbers ne = tensor.ne();
+  const std::optional<uint64_t> count = count_of(ne);
+  if (!count || type.block_elements <= 0 || ne[0] % type.block_elements != 0) return 0;
+  uint64_t bytes = 0;
+  const bool fits = !__builtin_mul_overflow(*count / static_cast<uint64_t>(type.block_elements), type.block_bytes, &bytes);
+  return fits && bytes <= kMostCopiedBytes ? bytes : 0;
+}
+
 const char* TensorValues::bytes_of(GgmlTensor tensor, std::vector<std::byte>& fetched, const std::byte*& bytes) const {
   const GgmlFunctions& ggml = library_.functions();
   void* buffer = buffer_of(tensor);
@@ -164,18 +180,36 @@ const char* TensorValues::bytes_of(GgmlTensor tensor, std::vector<std::byte>& fe
   return nullptr;
 }
 
-const char* TensorValues::describe(GgmlTensor tensor, ValueScratch& scratch, tensortap_tensor& described) {
+const char* TensorValues::describe(GgmlTensor tensor, uint32_t rank, ValueScratch& scratch, tensortap_tensor& described) {
   described = empty_description();
-  const ElementType& type = type_of(tensor);
   const FourNumbers ne = tensor.ne();
-  const FourNumbers nb = tensor.nb();
-  set_shape(ne, scratch, described);
+  const ElementType& type = type_of(tensor);
+  set_shape(ne, rank, scratch, described);
   described.dtype = type.dtype;
   const std::optional<uint64_t> count = count_of(ne);
   if (type.dtype == TENSORTAP_UNDEFINED || !count) return kNoDequantiser;
   if (*count == 0) return nullptr;
   const std::byte* bytes = nullptr;
   if (const char* reason = bytes_of(tensor, scratch.fetched, bytes)) return reason;
+  return describe_bytes(type, bytes, ne, tensor.nb(), scratch, described);
+}
+
+const char* TensorValues::describe_fetched(GgmlTensor tensor, ValueScratch& scratch, tensortap_tensor& described) {
+  described = empty_description();
+  const FourNumbers ne = tensor.ne();
+  const ElementType& type = type_of(tensor);
+  set_shape(ne, 1, scratch, described);
+  described.dtype = type.dtype;
+  if (type.dtype == TENSORTAP_UNDEFINED) return kNoDequantiser;
+  if (stored_bytes(tensor) != scratch.fetched.size() || scratch.fetched.empty()) return kOddStrides;
+  const auto block = static_cast<int64_t>(type.block_bytes);
+  FourNumbers nb = {block, ne[0] / type.block_elements * block, 0, 0};
+  for (size_t i = 2; i < nb.size(); ++i) nb[i] = nb[i - 1] * ne[i - 1];
+  return describe_bytes(type, scratch.fetched.data(), ne, nb, scratch, described);
+}
+
+const char* TensorValues::describe_bytes(const ElementType& type, const std::byte* bytes, const FourNumbers& ne, const FourNumbers& nb,
+                                         ValueScratch& scratch, tensortap_tensor& described) {
   if (type.dequantize == nullptr) {
     const auto element = static_cast<int64_t>(type.block_bytes);
     if (element == 0 || std::ranges::any_of(nb, [element](int64_t stride) { return stride % element != 0; })) return kOddStrides;
@@ -184,9 +218,10 @@ const char* TensorValues::describe(GgmlTensor tensor, ValueScratch& scratch, ten
     described.data = bytes;
     return nullptr;
   }
+  const uint64_t count = count_of(ne).value_or(0);
   if (!has_whole_rows(type, ne, nb)) return kOddStrides;
-  if (*count > kMostCopiedBytes / sizeof(float)) return kTooLarge;
-  if (!make_room(scratch.packed, *count * sizeof(float))) return kNoMemory;
+  if (count > kMostCopiedBytes / sizeof(float)) return kTooLarge;
+  if (!make_room(scratch.packed, count * sizeof(float))) return kNoMemory;
   std::byte* to = scratch.packed.data();
   each_row(bytes, ne, nb, [&](const std::byte* row, int64_t, int64_t, int64_t) {
     copy_row(type, row, ne[0], to);
@@ -197,7 +232,7 @@ const char* TensorValues::describe(GgmlTensor tensor, ValueScratch& scratch, ten
   return nullptr;
 }
 
-const char* TensorValues::describe_written_rows(GgmlTensor tensor, ValueScratch& scratch, tensortap_tensor& described) {
+const char* TensorValues::describe_written_rows(GgmlTensor tensor, uint32_t rank, ValueScratch& scratch, tensortap_tensor& described) {
   described = empty_description();
   const GgmlTensor given = tensor.source(0);
   const GgmlTensor places = tensor.source(1);
@@ -207,7 +242,7 @@ const char* TensorValues::describe_written_rows(GgmlTensor tensor, ValueScratch&
   const FourNumbers ne = given.ne();
   const FourNumbers whole = tensor.ne();
   const FourNumbers nb = tensor.nb();
-  set_shape(ne, scratch, described);
+  set_shape(ne, rank, scratch, described);
   if (type.dtype == TENSORTAP_UNDEFINED) return kNoDequantiser;
   const uint32_t place_type = type_of(places).dtype;
   const FourNumbers place_ne = places.ne();

@@ -9,7 +9,6 @@
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <tensortap/ggml.h>
 
 #include "source/preload/loading.h"
@@ -25,7 +24,7 @@ struct found_call {
   compute_function* real;
   unsigned long long unloads; /* how many objects had been unloaded by then; the entry is valid as long as this number stays */
 };
-enum { MOST_CALLERS = 64 };
+enum { MOST_CALLERS = 64, GGML_STATUS_FAILED = -1 };
 static struct found_call found_calls[MOST_CALLERS];
 static size_t claimed;
 
@@ -48,45 +47,71 @@ static void remember(const void* ours, const void* caller, compute_function* rea
   __atomic_store_n(&found_calls[place].caller, caller, __ATOMIC_RELEASE);
 }
 
+/* Null when no loaded object has the function, which is reported. */
 static compute_function* real_function(const char* name, const void* ours, const void* caller) {
   const unsigned long long unloads = unloaded_objects();
   compute_function* real = known_function(ours, caller, unloads);
   if (real != NULL) return real;
   *(void**)&real = find_function_of_caller(name, ours, caller);
   if (real == NULL) {
-    say("a graph of ggml was to be computed, but no loaded object has the function ", name, "; the program cannot go on");
-    abort();
+    say("a graph of ggml was to be computed, but no loaded object has the function ", name, "");
+    return NULL;
   }
   remember(ours, caller, real, unloads);
   return real;
 }
 
-/* The threads whose computations pass by while another one loads the library, and how many there are. The calls that a computation makes
- * are parts of it, also once the library is loaded. */
-enum { MOST_PASSING = 16 };
-static const void* passing_threads[MOST_PASSING];
-static int passing;
-static uint64_t missed;
+/* Sets of threads. A thread looks for itself alone. */
+enum { MOST_THREADS = 16 };
 
-/* The place of this thread among them, MOST_PASSING = none. */
-static size_t passing_place(const void* thread) {
+/* The place of a thread in a set, MOST_THREADS = none. */
+static size_t place_of_thread(const void* const* threads, const void* thread) {
   size_t place = 0;
-  while (place < MOST_PASSING && __atomic_load_n(&passing_threads[place], __ATOMIC_RELAXED) != thread) ++place;
+  while (place < MOST_THREADS && __atomic_load_n(&threads[place], __ATOMIC_RELAXED) != thread) ++place;
   return place;
 }
 
+/* Its place; MOST_THREADS when there is no room. */
+static size_t enter_thread(const void** threads, const void* thread) {
+  size_t place = 0;
+  for (const void* nobody = NULL; place < MOST_THREADS; ++place, nobody = NULL) {
+    if (__atomic_compare_exchange_n(&threads[place], &nobody, thread, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
+  }
+  return place;
+}
+
+static void leave_thread(const void** threads, size_t place) {
+  if (place < MOST_THREADS) __atomic_store_n(&threads[place], NULL, __ATOMIC_RELAXED);
+}
+
+/* The threads whose computations pass by while another one loads the library, and how many there are. The calls that a computation makes
+ * are parts of it, also once the library is loaded. */
+static const void* passing_threads[MOST_THREADS];
+static int passing;
+static uint64_t missed;
+
 static int pass_by(compute_function* real, void* computer, void* graph) {
   const void* thread = __builtin_thread_pointer();
-  size_t place = 0;
-  for (const void* nobody = NULL; place < MOST_PASSING; ++place, nobody = NULL) {
-    if (__atomic_compare_exchange_n(&passing_threads[place], &nobody, thread, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
-  }
+  const size_t place = enter_thread(passing_threads, thread);
   __atomic_fetch_add(&passing, 1, __ATOMIC_RELAXED);
   __atomic_fetch_add(&missed, 1, __ATOMIC_RELAXED);
   const int result = real(computer, graph);
   __atomic_fetch_sub(&passing, 1, __ATOMIC_RELAXED);
-  if (place < MOST_PASSING) __atomic_store_n(&passing_threads[place], NULL, __ATOMIC_RELAXED);
+  leave_thread(passing_threads, place);
   return result;
+}
+
+/* The threads that warm a model up. */
+static const void* warming_threads[MOST_THREADS];
+
+static void set_warming(int is_on) {
+  const void* thread = __builtin_thread_pointer();
+  const size_t place = place_of_thread(warming_threads, thread);
+  if (!is_on) {
+    leave_thread(warming_threads, place);
+  } else if (place == MOST_THREADS) {
+    (void)enter_thread(warming_threads, thread);
+  }
 }
 
 /* Null while nothing captures. `*is_missed` becomes 1 when another thread is loading what captures. */
@@ -115,22 +140,43 @@ static capture_function* capture(int* is_missed) {
 static int compute(uint32_t kind, void* computer, void* graph, compute_function* real, const void* caller) {
   int is_missed = 0;
   const int some_pass = __atomic_load_n(&passing, __ATOMIC_RELAXED) != 0;
-  if (some_pass && passing_place(__builtin_thread_pointer()) < MOST_PASSING) return real(computer, graph);
+  if (some_pass && place_of_thread(passing_threads, __builtin_thread_pointer()) < MOST_THREADS) return real(computer, graph);
   capture_function* captured = capture(&is_missed);
   if (captured == NULL) return is_missed ? pass_by(real, computer, graph) : real(computer, graph);
-  const tensortap_ggml_call call = {sizeof call, kind, computer, graph, real, caller};
+  const uint32_t flags = place_of_thread(warming_threads, __builtin_thread_pointer()) < MOST_THREADS ? TENSORTAP_GGML_WARM_UP : 0;
+  const tensortap_ggml_call call = {sizeof call, kind, computer, graph, real, caller, flags};
   return captured(&call);
 }
 
-#define GGML_FUNCTION(name, kind)                                               \
-  __attribute__((visibility("default"))) int name(void* computer, void* graph); \
-  int name(void* computer, void* graph) {                                       \
-    const void* caller = __builtin_return_address(0);                           \
-    compute_function* real = real_function(#name, (const void*)name, caller);   \
-    return compute(kind, computer, graph, real, caller);                        \
+#define GGML_FUNCTION(name, kind)                                                            \
+  __attribute__((visibility("default"))) int name(void* computer, void* graph);              \
+  int name(void* computer, void* graph) {                                                    \
+    const void* caller = __builtin_return_address(0);                                        \
+    compute_function* real = real_function(#name, (const void*)name, caller);                \
+    return real == NULL ? GGML_STATUS_FAILED : compute(kind, computer, graph, real, caller); \
   }
 
 GGML_FUNCTION(ggml_backend_sched_graph_compute, TENSORTAP_GGML_SCHEDULER)
 GGML_FUNCTION(ggml_backend_sched_graph_compute_async, TENSORTAP_GGML_SCHEDULER)
 GGML_FUNCTION(ggml_backend_graph_compute, TENSORTAP_GGML_BACKEND)
 GGML_FUNCTION(ggml_backend_graph_compute_async, TENSORTAP_GGML_BACKEND)
+
+/*
+ * llama.cpp warms a model up between two calls of llama_set_warmup(context, on). Some builds have it inlined, so that what comes through
+ * the linkage table is the method of llama_context that it calls.
+ */
+typedef void warm_up_function(void* context, _Bool is_on);
+
+static void warm_up(const char* name, const void* ours, const void* caller, void* context, _Bool is_on) {
+  warm_up_function* real = NULL;
+  *(void**)&real = find_function_of_caller(name, ours, caller);
+  set_warming(is_on);
+  if (real != NULL) real(context, is_on);
+}
+
+#define WARM_UP_FUNCTION(function, name)                                                          \
+  __attribute__((visibility("default"))) void function(void* context, _Bool is_on) __asm__(name); \
+  void function(void* context, _Bool is_on) { warm_up(name, (const void*)function, __builtin_return_address(0), context, is_on); }
+
+WARM_UP_FUNCTION(set_warm_up, "llama_set_warmup")
+WARM_UP_FUNCTION(set_warm_up_of_context, "_ZN13llama_context10set_warmupEb")

@@ -174,7 +174,7 @@ bool read_level(LineReader& reader, OpInfo& op) {
 bool read_model_phase(LineReader& reader, OpInfo& op) {
   std::string name;
   if (!reader.string(name)) return false;
-  for (const ModelPhase phase : {ModelPhase::kPrefill, ModelPhase::kDecode, ModelPhase::kTrain}) {
+  for (const ModelPhase phase : {ModelPhase::kPrefill, ModelPhase::kDecode, ModelPhase::kTrain, ModelPhase::kWarmUp}) {
     if (model_phase_name(phase) == name) op.model_phase = phase;
   }
   return true;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/fnv.h"
 #include "base/text.h"
 #include "source/onnxruntime/run/input_maker.h"
 #include "source/onnxruntime/runtime/element_types.h"
@@ -11,12 +12,8 @@
 namespace tensortap::onnxruntime {
 namespace {
 
-// FNV-1a of the name, so that two inputs of one shape differ.
-uint64_t seed_of(uint64_t seed, std::string_view name) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return number_at(hash, seed);
-}
+// With the name, so that two inputs of one shape differ.
+uint64_t seed_of(uint64_t seed, std::string_view name) { return number_at(hash_more(kFirstHash, name), seed); }
 
 // Multiples of 1/256 in [0, 1): exact in every floating type of 16 bits and more.
 float unit(uint64_t number) { return static_cast<float>(number >> 56) / 256.0f; }

@@ -25,6 +25,13 @@ Json taken_report(char* text) {
   return report.is_object() ? report : Json::object();
 }
 
+// What changes numbers beside the model, as docs/layouts/tap.md has it.
+std::string settings_text_of(int32_t level, int threads) {
+  const std::string count = threads > 0 ? std::to_string(threads) : quote("chosen by the runtime");
+  return concat("{\"graph_optimization\": ", quote(level_name(level)), ", \"threads\": ", count,
+                ", \"providers\": [\"CPUExecutionProvider\"]}");
+}
+
 }  // namespace
 
 Result<OwnedSession> open_capture_session(const RunRequest& request, const std::string& config, const PreparedModel& model,
@@ -55,6 +62,7 @@ Result<OwnedSession> open_capture_session(const RunRequest& request, const std::
   RuntimeFacts facts = runtime_facts(model.executed(), model.library()->path(), request.extras.custom_ops);
   // Other graphs are optimised already when they are loaded.
   if (model.options().as_written) facts.emplace_back("optimization", quote(level_name(model.options().level)));
+  facts.emplace_back("settings", settings_text_of(model.options().level, request.threads));
   add_facts(session, facts);
   return OwnedSession(session);
 }

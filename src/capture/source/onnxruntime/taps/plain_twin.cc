@@ -5,6 +5,7 @@
 #include <bit>
 #include <span>
 
+#include "base/fnv.h"
 #include "base/text.h"
 #include "source/onnxruntime/taps/external_files.h"
 
@@ -47,10 +48,9 @@ std::string state_between_runs(const Graph& executed) {
 }
 
 uint64_t kind_of_inputs(const Api& api, const abi::Value* const* values, size_t count) {
-  constexpr uint64_t kPrime = 0x100000001b3;
   static thread_local TensorScratch scratch;
-  uint64_t hash = 0xcbf29ce484222325;
-  const auto add = [&hash](uint64_t part) { hash = (hash ^ part) * kPrime; };
+  uint64_t hash = kFirstHash;
+  const auto add = [&hash](uint64_t part) { hash = hash_more(hash, part); };
   for (size_t i = 0; i < count; ++i) {
     int32_t type = 0;
     std::span<const int64_t> dims;

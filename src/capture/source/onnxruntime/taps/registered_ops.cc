@@ -1,5 +1,6 @@
 #include "source/onnxruntime/taps/registered_ops.h"
 
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -15,6 +16,7 @@ namespace {
 
 // docs/capture_api.md
 constexpr std::string_view kGraphOutputs = "graph_outputs";
+constexpr std::string_view kBodyInputs = "body_inputs";
 constexpr std::string_view kChannelBlock = "channel_block";
 constexpr std::string_view kOverridable = "overridable";
 constexpr std::string_view kConstant = "constant";
@@ -25,8 +27,30 @@ constexpr int64_t kFirstIrWithConstants = 4;  // before it, weights have to be l
 struct Producer {
   uint32_t entry = kNoEntry;
   uint32_t slot = 0;
+  const BodySources* body = nullptr;  // of an input of a body
 };
 using ProducerScope = NameScope<Producer>;
+
+constexpr size_t kNoOutput = SIZE_MAX;
+// Numbers of the op's input that an input of its body begins with, and of the body's output that it goes on with.
+struct BodyInput {
+  size_t outside = 0;
+  size_t inside = kNoOutput;
+};
+
+// The operators of ONNX: a Loop counts its first input, and its body hands out the condition first; a Scan has states and then what it cuts
+// into slices, and before version 9 the lengths of sequences first.
+std::optional<BodyInput> body_input(const Node& node, const Graph& body, size_t number) {
+  if (!node.domain.empty() && node.domain != "ai.onnx") return std::nullopt;
+  if (node.type == "Loop" && number > 0) return BodyInput{number, number == 1 ? 0 : number - 1};
+  if (node.type != "Scan" || node.inputs.size() < body.inputs.size()) return std::nullopt;
+  const Json attributes = attributes_of(node);
+  const auto sliced = attributes.find("num_scan_inputs");
+  if (sliced == attributes.end() || !sliced->is_number_integer()) return std::nullopt;
+  const auto slices = sliced->get<int64_t>();
+  const bool is_state = static_cast<int64_t>(number) + slices < static_cast<int64_t>(body.inputs.size());
+  return BodyInput{number + node.inputs.size() - body.inputs.size(), is_state ? number : kNoOutput};
+}
 
 class Builder {
  public:
@@ -48,10 +72,12 @@ class Builder {
     for (const ValueInfo& input : graph.inputs) inputs.insert(input.name);
     std::unordered_set<std::string_view> weights;
     for (const Initializer& initializer : graph.initializers) weights.insert(initializer.name);
-    for (const ValueInfo& input : graph.inputs) {
+    for (size_t number = 0; number < graph.inputs.size(); ++number) {
+      const ValueInfo& input = graph.inputs[number];
       const bool is_weight = weights.contains(input.name);  // of an old model, listed as an input too
       // A value that a Loop passes to its body has no separate op and is no op's output.
       Producer producer;
+      if (parent != kNoEntry && outer != nullptr) producer.body = body_sources(graph, number, path, parent, *outer);
       if (parent == kNoEntry && !is_weight) producer.entry = pseudo(OpRole::kInput, input.name, path, parent);
       if (parent == kNoEntry) table_.by_input.push_back(producer.entry);
       if (!is_weight) scope.set(input.name, producer);
@@ -79,6 +105,24 @@ class Builder {
  private:
   static std::string in_graph(const std::string& path, std::string_view name) {
     return path.empty() ? std::string(name) : concat(path, "/", name);
+  }
+
+  // Where the value of an input of a Loop's or a Scan's body comes from: from an input of the op, and in later trips from an output of the
+  // body. Null where it is a number that the runtime counts, or the op is another one.
+  const BodySources* body_sources(const Graph& body, size_t number, const std::string& path, uint32_t parent, const ProducerScope& outer) {
+    const Node& node = *table_.entries[parent].node;
+    const std::optional<BodyInput> input = body_input(node, body, number);
+    if (!input || input->outside >= node.inputs.size()) return nullptr;
+    BodySources sources;
+    const std::string_view value = node.inputs[input->outside];
+    const Producer made = outer.find(value, {});
+    if (made.body != nullptr) sources = *made.body;
+    if (made.entry != kNoEntry) {
+      const OpEntry& maker = table_.entries[made.entry];
+      sources.push_back({maker.graph, maker.role == OpRole::kNode ? value : maker.value});
+    }
+    if (input->inside < body.outputs.size()) sources.push_back({path, body.outputs[input->inside].name});
+    return sources.empty() ? nullptr : &table_.body_sources.emplace_back(std::move(sources));
   }
 
   // The rule for the names of ops; see docs/onnxruntime.md.
@@ -144,6 +188,7 @@ class Builder {
       const Producer producer = input.empty() ? Producer{} : scope.find(input, {});
       entry.producers.push_back(producer.entry);
       entry.producer_slots.push_back(producer.slot);
+      entry.body_sources.push_back(producer.body);
       const bool weight = producer.entry != kNoEntry && table_.entries[producer.entry].role == OpRole::kInitializer;
       entry.inputs.push_back(weight ? table_.entries[producer.entry].value : input);
     }
@@ -175,6 +220,11 @@ std::vector<std::string> copies(const std::vector<std::string_view>& texts) { re
 Json described_attributes(const OpEntry& entry, AttributeBytes& bytes) {
   Json attributes = attributes_of(*entry.node, &bytes);
   if (!entry.graph_outputs.empty()) attributes[std::string(kGraphOutputs)] = entry.graph_outputs;
+  for (size_t slot = 0; slot < entry.body_sources.size(); ++slot) {
+    if (entry.body_sources[slot] == nullptr) continue;
+    Json& sources = attributes[std::string(kBodyInputs)][std::to_string(slot)];
+    for (const BodySource& one : *entry.body_sources[slot]) sources.push_back({one.graph, std::string(one.value)});
+  }
   if (entry.channel_block != 0) attributes[std::string(kChannelBlock)] = entry.channel_block;
   return attributes;
 }

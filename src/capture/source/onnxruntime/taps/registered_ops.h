@@ -4,6 +4,7 @@
 #define TENSORTAP_SOURCE_ONNXRUNTIME_TAPS_REGISTERED_OPS_H_
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,13 @@ namespace tensortap::onnxruntime {
 inline constexpr uint32_t kNoEntry = UINT32_MAX;
 
 enum class OpRole : uint8_t { kInput, kInitializer, kNode };
+
+// A value that a Loop or a Scan hands to its body, by name, in the nested graph that makes it ("" = the main graph).
+struct BodySource {
+  std::string graph;
+  std::string_view value;
+};
+using BodySources = std::vector<BodySource>;
 
 struct OpEntry {
   OpRole role = OpRole::kNode;
@@ -38,13 +46,16 @@ struct OpEntry {
   std::vector<uint32_t> graph_outputs;  // numbers of the outputs that the graph hands out
   std::vector<uint32_t> producers;      // for each input of the node: number of an entry, or kNoEntry
   std::vector<uint32_t> producer_slots;
+  // Of inputs that are inputs of a body: what they may hold. Parallel to `producers`, or empty.
+  std::vector<const BodySources*> body_sources;
   uint32_t parent = kNoEntry;
 };
 
 // Entries are in an order in which producers and parents come first. Borrows from the models that it was built from.
 struct OpTable {
   std::vector<OpEntry> entries;
-  std::vector<uint32_t> by_node;   // number of a node's entry, by Node::index
+  std::vector<uint32_t> by_node;  // number of a node's entry, by Node::index
+  std::deque<BodySources> body_sources;
   uint32_t unknown_channels = 0;   // BlockedGraph::unknown
   std::vector<uint32_t> by_input;  // number of an entry, by place in the main graph's inputs; kNoEntry for weights
 };

@@ -9,6 +9,7 @@
 
 #include "source/pytorch/adapter/adapter_interface.h"
 #include "source/pytorch/adapter/device_elements.h"
+#include "source/pytorch/adapter/device_statistics.h"
 #include "source/pytorch/adapter/graph_recording.h"
 #include "source/pytorch/adapter/late_copies.h"
 #include "source/pytorch/adapter/thread_frames.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr const char* kRecorded = "recorded into a graph of the device";
 constexpr const char* kNoCopy = "tensor on a device that gave no copy of it";
 constexpr const char* kNoTensor = "tensor on a device that no longer exists";
+constexpr const char* kNeedsWait = "memory that has to be waited for";
 constexpr int64_t kMostSpare = int64_t{64} << 20;
 
 // The thread's spare memory if it is large enough, otherwise new memory.
@@ -70,9 +72,11 @@ const void* fetch_from(const Device& from, const tensortap_torch_tensor& facts, 
   return copy_of(*frames, tensor_of(facts), packed);
 }
 
-// Host memory is the program's own: it may change as soon as the program has waited for it, so that only a wait of ours sees it. What a
-// collective wrote may be written over on another stream than this thread's.
-int queue_from(const Device& from, const tensortap_torch_tensor& facts, int* packed, void** ticket, const char** reason) {
+// Calls queue_on(stream) where work behind that of the thread's stream sees the elements. Host memory is the program's own: it may change
+// as soon as the program has waited for it, so that only a wait of ours sees it. What a collective wrote may be written over on another
+// stream than this thread's.
+template <class QueueOn>
+int queue_from(const Device& from, const tensortap_torch_tensor& facts, const char** reason, const QueueOn& queue_on) {
   ThreadFrames* frames = thread_frames();
   *reason = kNoTensor;
   if (frames == nullptr || facts.data == nullptr) return TENSORTAP_DEVICE_FAILED;
@@ -80,20 +84,34 @@ int queue_from(const Device& from, const tensortap_torch_tensor& facts, int* pac
   const c10::Stream stream = device.getStream(from.device);
   *reason = kRecorded;
   if (is_recorded(device, stream)) return TENSORTAP_DEVICE_FAILED;
+  *reason = kNeedsWait;
   if (facts.kind != TENSORTAP_TORCH_DEVICE || facts.tensor == nullptr || frames->tells_collective) return TENSORTAP_DEVICE_FETCH_ONLY;
   *reason = kNoCopy;
   const RecordingsOfOthers undisturbed(from.device.type());
-  LateElements* elements = nullptr;
-  const int state = begin_copy(tensor_of(facts), stream, packed, &elements);
-  *ticket = elements;
-  return state;
+  return queue_on(stream);
 }
 
 int queue(const tensortap_device* told, const void* source, int* packed, void** ticket, const char** reason) {
   *packed = 0;
+  const auto& facts = *static_cast<const tensortap_torch_tensor*>(source);
   try {
-    return queue_from(*static_cast<const Device*>(told->memory), *static_cast<const tensortap_torch_tensor*>(source), packed, ticket,
-                      reason);
+    return queue_from(*static_cast<const Device*>(told->memory), facts, reason, [&](const c10::Stream& stream) {
+      LateElements* elements = nullptr;
+      const int state = begin_copy(tensor_of(facts), stream, packed, &elements);
+      *ticket = elements;
+      return state;
+    });
+  } catch (...) {
+    *reason = kNoCopy;
+    return TENSORTAP_DEVICE_FAILED;
+  }
+}
+
+int measure(const tensortap_device* told, const void* source, uint32_t wanted, tensortap_measuring* begun, const char** reason) {
+  const auto& facts = *static_cast<const tensortap_torch_tensor*>(source);
+  try {
+    return queue_from(*static_cast<const Device*>(told->memory), facts, reason,
+                      [&](const c10::Stream& stream) { return begin_statistics(tensor_of(facts), stream, wanted, *begun, reason); });
   } catch (...) {
     *reason = kNoCopy;
     return TENSORTAP_DEVICE_FAILED;
@@ -149,6 +167,7 @@ const tensortap_device* device_memory(c10::Device device) {
   made->told.queue = queue;
   made->told.poll = poll;
   made->told.drop = drop;
+  made->told.measure = measure;
   devices.push_back(made);
   return &(latest = made)->told;
 }

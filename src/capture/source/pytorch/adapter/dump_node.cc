@@ -96,6 +96,11 @@ void define_operators() {
     auto* kernel = new torch::Library(torch::Library::IMPL, "tensortap", key, __FILE__, __LINE__);
     kernel->impl("dump", dump);
   }
+  // A view that negates or conjugates stays one, as for an operator that is captured: torch would refuse to write through a list of them.
+  for (const c10::DispatchKey key : {c10::DispatchKey::Conjugate, c10::DispatchKey::Negative, c10::DispatchKey::ZeroTensor}) {
+    auto* kernel = new torch::Library(torch::Library::IMPL, "tensortap", key, __FILE__, __LINE__);
+    kernel->impl("dump", torch::CppFunction::makeFallthrough());
+  }
   definition->def("name_group(Any group, str name) -> ()", torch::CppFunction::makeFromBoxedFunction<&name_group>());
   is_defined = true;
 }

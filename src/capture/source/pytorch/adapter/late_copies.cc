@@ -23,6 +23,8 @@ struct LateElements {
   c10::Device device{c10::DeviceType::CPU};
   PinnedBlock block;
   std::unique_ptr<c10::Event> event;
+  std::unique_ptr<LateReading> reading{};
+  const void* data = nullptr;
   int state = 0;
 };
 
@@ -119,8 +121,11 @@ bool prepare(LateElements& made, int64_t bytes, int& refusal) {
 
 }  // namespace
 
-int begin_copy(const at::Tensor& tensor, const c10::Stream& stream, int* packed, LateElements** elements) {
-  if (is_impossible || failures >= kMostFailures) return TENSORTAP_DEVICE_FETCH_ONLY;
+bool may_begin_copies() { return !is_impossible && failures < kMostFailures; }
+
+int begin_copy(const at::Tensor& tensor, const c10::Stream& stream, int* packed, LateElements** elements,
+               std::unique_ptr<LateReading> reading) {
+  if (!may_begin_copies()) return TENSORTAP_DEVICE_FETCH_ONLY;
   const Unseen unseen;
   bool elements_alone = false;
   const at::Tensor from = flat(tensor, elements_alone);
@@ -129,6 +134,7 @@ int begin_copy(const at::Tensor& tensor, const c10::Stream& stream, int* packed,
   Abandoned::get().sweep();
   auto made = std::make_unique<LateElements>();
   made->device = tensor.device();
+  made->reading = std::move(reading);
   int refusal = 0;
   if (!prepare(*made, bytes, refusal)) {
     if (made->block.data != nullptr) PinnedMemory::get().give_back(std::move(made->block));
@@ -156,12 +162,15 @@ int look_at_copy(LateElements& elements, const void** data) noexcept {
       const c10::impl::VirtualGuardImpl device(elements.device.type());
       device.setDevice(elements.device);
       const RecordingsOfOthers undisturbed(elements.device.type());
-      if (elements.event->query()) elements.state = kThere;
+      if (elements.event->query()) {
+        elements.data = elements.reading == nullptr ? elements.block.data : elements.reading->read(elements.block.data);
+        elements.state = kThere;
+      }
     } catch (...) {
       elements.state = kLost;
     }
   }
-  *data = elements.state == kThere ? elements.block.data : nullptr;
+  *data = elements.state == kThere ? elements.data : nullptr;
   return elements.state;
 }
 

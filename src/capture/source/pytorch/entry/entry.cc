@@ -112,6 +112,7 @@ Status start(const char* libtorch) {
 void worker_begins() {
   silenced(0, [] {
     const std::optional<ExecRequest> request = read_exec_request();
+    if (!request || !request->workers) leave_fork_alone();
     if (!request) return 0;
     if (!request->workers) {
       discard_capture();

@@ -12,6 +12,7 @@
 #include "python/python_methods.h"
 #include "python/python_package.h"
 #include "source/pytorch/events/module_calls.h"
+#include "source/pytorch/identity/device_graphs.h"
 #include "source/pytorch/identity/module_table.h"
 #include "source/pytorch/python/frame_walker.h"
 #include "source/pytorch/python/python_bridge.h"
@@ -125,6 +126,24 @@ PyObject* note_compiled(PyObject*, PythonArguments arguments, ptrdiff_t) {
 // compiled_graphs() -> count
 PyObject* compiled_graphs_function(PyObject*, PythonArguments, ptrdiff_t) { return PyLong_FromUnsignedLongLong(compiled.load()); }
 
+// recording_begins()
+PyObject* recording_begins_function(PyObject*, PythonArguments, ptrdiff_t) {
+  recording_begins();
+  return python_none();
+}
+
+// recording_ends() -> how many operators ran meanwhile
+PyObject* recording_ends_function(PyObject*, PythonArguments, ptrdiff_t) { return PyLong_FromUnsignedLongLong(recording_ends()); }
+
+// note_replay(number of the graph, operators in it)
+PyObject* note_replay_function(PyObject*, PythonArguments arguments, ptrdiff_t) {
+  const auto graph = static_cast<uint64_t>(PyLong_AsUnsignedLongLong(arguments[0]));
+  const auto operators = static_cast<uint64_t>(PyLong_AsUnsignedLongLong(arguments[1]));
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  note_replay(graph, operators);
+  return python_none();
+}
+
 // can_open() -> whether a tracker takes open() and close()
 PyObject* can_open(PyObject*, PythonArguments, ptrdiff_t) { return PyBool_FromLong(python_events().open != nullptr ? 1 : 0); }
 
@@ -208,6 +227,9 @@ constinit std::array methods = {
     python_method<ends, 0>("ends"),
     python_method<note_compiled, 1>("note_compiled"),
     python_method<compiled_graphs_function, 0>("compiled_graphs"),
+    python_method<recording_begins_function, 0>("recording_begins"),
+    python_method<recording_ends_function, 0>("recording_ends"),
+    python_method<note_replay_function, 2>("note_replay"),
     python_method<can_open, 0>("can_open"),
     python_method<open, 3>("open"),
     python_method<close, 0>("close"),

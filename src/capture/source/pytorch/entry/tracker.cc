@@ -97,11 +97,28 @@ bool recomputes() {
   return calls != nullptr && !calls->nodes.empty();
 }
 
-void root_module_begins(ModuleId module, bool /*training*/) {
+void root_module_begins(ModuleId module, const RootCall& call) {
   const EnteredCapture capture;
   if (!capture || recomputes()) return;
-  if (has_optimizers.load(std::memory_order_relaxed)) capture->steps.optimizer_may_come();
-  capture->steps.root_module_begins(module);
+  const bool trains = has_optimizers.load(std::memory_order_relaxed);
+  if (trains) capture->steps.optimizer_may_come();
+  RootCall told = call;
+  if (told.model_phase == kPhaseMayTrain) told.model_phase = trains ? TENSORTAP_MODEL_PHASE_TRAIN : TENSORTAP_MODEL_PHASE_NONE;
+  capture->steps.root_module_begins(module, told);
+}
+
+bool takes_requests() {
+  const EnteredCapture capture;
+  const bool takes = capture && capture->takes_requests.load(std::memory_order_relaxed);
+  return takes && capture->enabled.load(std::memory_order_relaxed) && capture->step_wanted.load(std::memory_order_relaxed);
+}
+
+void add_requests(const char* json) {
+  const EnteredCapture capture;
+  if (!capture) return;
+  const int code = tensortap_add_requests(capture->session, capture->steps.current(), capture->steps.model_phase(), json);
+  // The layout cannot store them, or the dump is full.
+  if (code != TENSORTAP_OK) capture->takes_requests.store(false, std::memory_order_relaxed);
 }
 
 bool is_step_of_path(const char* path, const char* type) {
@@ -179,6 +196,8 @@ void follow_python(const char* (*open)(const char* config, const char* config_na
   events.close = close;
   events.worker_begins = worker_begins;
   events.root_module_begins = root_module_begins;
+  events.takes_requests = takes_requests;
+  events.add_requests = add_requests;
   events.step = program_ends_step;
   events.optimizer_steps = optimizer_steps;
   events.optimizer_made = optimizer_made;

@@ -2,6 +2,8 @@
 
 #include <tensortap/capture.h>
 
+#include "source/pytorch/identity/moved_module.h"
+#include "source/pytorch/memory/output_arguments.h"
 #include "source/pytorch/python/python_bridge.h"
 
 namespace tensortap::pytorch {
@@ -34,7 +36,8 @@ void add_place(OpKey& key, const ThreadCalls& calls) {
     key.scope = calls.optimizer;
   }
   key.position = source_position(true);
-  const ModuleId told = module_of(key.position);
+  ModuleId told = module_of(key.position);
+  if (reported_code_runs()) told = moved_module(told, reported_code_root(), current_module());
   key.module = told != 0 ? told : current_module();
 }
 

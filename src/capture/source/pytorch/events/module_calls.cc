@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "base/spans.h"
 #include "python/followed_function.h"
 #include "python/python_methods.h"
 #include "source/pytorch/identity/graph_events.h"
@@ -21,7 +22,8 @@ namespace {
 // What the Python side gave; owned for good, null before. With the GIL.
 struct Listeners {
   PyObject* name_called = nullptr;  // names a module that was called, and what it holds
-  PyObject* root_called = nullptr;  // looks whether parameters moved
+  PyObject* root_called = nullptr;  // looks at a call while no module runs: gives what root_call_of() reads
+  PyObject* requests = nullptr;     // gives the requests that an engine calls its model for
   PyObject* begins = nullptr;       // the beginning of a call that is an event
   PyObject* ends = nullptr;
   PyObject* watch_begins = nullptr;  // the beginning of each call, for a capture in memory; null when there is none
@@ -88,24 +90,78 @@ bool name_module(PyObject* module) {
   }
 }
 
-bool begin_root(PyObject* module, ModuleId id) {
-  if (listeners.root_called != nullptr && !call_quietly(listeners.root_called, module, nullptr)) return false;
-  const PythonEvents& events = python_events();
-  if (events.root_module_begins == nullptr) return true;
-  const PythonReference training(PyObject_GetAttrString(module, "training"));
-  const bool trains = training && PyObject_IsTrue(training.get()) == 1;
+PyObject* tuple_of(std::span<PyObject* const> objects) {
+  PythonReference tuple(PyTuple_New(static_cast<ptrdiff_t>(objects.size())));
+  for (size_t i = 0; tuple && i < objects.size(); ++i) {
+    Py_IncRef(objects[i]);
+    PyTuple_SetItem(tuple.get(), static_cast<ptrdiff_t>(i), objects[i]);
+  }
+  return tuple.release();
+}
+
+struct ToldCall {
+  RootCall call;
+  bool has_requests = false;
+};
+
+// (whether the module holds tensors, phase, whether an engine calls its model for requests)
+ToldCall told_call_of(PyObject* result) {
+  ToldCall told;
+  PyObject* const holds_tensors = PyTuple_GetItem(result, 0);
+  PyObject* const phase = PyTuple_GetItem(result, 1);
+  PyObject* const requests = PyTuple_GetItem(result, 2);
+  if (holds_tensors != nullptr && phase != nullptr && requests != nullptr) {
+    told.call.holds_tensors = PyObject_IsTrue(holds_tensors) != 0;
+    told.call.model_phase = static_cast<uint32_t>(PyLong_AsLong(phase));
+    told.has_requests = PyObject_IsTrue(requests) == 1;
+  }
   if (PyErr_Occurred() != nullptr) PyErr_Clear();
-  events.root_module_begins(id, trains);
+  return told;
+}
+
+// After the step of the call began.
+bool tell_requests() {
+  const PythonEvents& events = python_events();
+  if (events.takes_requests == nullptr || events.add_requests == nullptr || !events.takes_requests()) return true;
+  const UntracedPython untraced;
+  const PythonReference told(PyObject_CallFunctionObjArgs(listeners.requests, nullptr));
+  if (!told) return forget_exception();
+  try {
+    if (const auto json = text_of(told.get())) events.add_requests(json->c_str());
+  } catch (const std::exception&) {
+    return true;
+  }
+  if (PyErr_Occurred() != nullptr) PyErr_Clear();
   return true;
 }
 
+bool begin_root(PyObject* module, ModuleId id, std::span<PyObject* const> values, PyObject* names) {
+  ToldCall told;
+  if (listeners.root_called != nullptr) {
+    const UntracedPython untraced;
+    const PythonReference arguments(tuple_of(values));
+    const PythonReference none(names == nullptr ? PyTuple_New(0) : nullptr);
+    PyObject* const named = names == nullptr ? none.get() : names;
+    PythonReference result;
+    if (arguments && named != nullptr) {
+      result.reset(PyObject_CallFunctionObjArgs(listeners.root_called, module, arguments.get(), named, nullptr));
+    }
+    if (!result && !forget_exception()) return false;
+    if (result) told = told_call_of(result.get());
+  }
+  const PythonEvents& events = python_events();
+  if (events.root_module_begins != nullptr) events.root_module_begins(id, told.call);
+  return !told.has_requests || tell_requests();
+}
+
 // False with an exception of the program's, a Ctrl-C: nothing has begun then.
-bool begin_call(PyObject* module, uint32_t& depth) {
+bool begin_call(std::span<PyObject* const> values, PyObject* names, uint32_t& depth) {
+  PyObject* const module = values[0];
   if (module_at(module) == 0 && !name_module(module)) return false;
   const ModuleId id = module_at(module);
   depth = push_module(id);
   if (has_step_modules()) begin_step(module, id, depth);
-  if (depth > 0 || begin_root(module, id)) return true;
+  if (depth > 0 || begin_root(module, id, after(values, 1), names)) return true;
   pop_modules(depth);
   return false;
 }
@@ -119,15 +175,6 @@ void end_call(uint32_t depth) {
   const ModuleId root = current_module();
   pop_modules(0);
   if (python_events().root_module_ends != nullptr) python_events().root_module_ends(root);
-}
-
-PyObject* tuple_of(std::span<PyObject* const> objects) {
-  PythonReference tuple(PyTuple_New(static_cast<ptrdiff_t>(objects.size())));
-  for (size_t i = 0; tuple && i < objects.size(); ++i) {
-    Py_IncRef(objects[i]);
-    PyTuple_SetItem(tuple.get(), static_cast<ptrdiff_t>(i), objects[i]);
-  }
-  return tuple.release();
 }
 
 // Reports the begin of a call. Returns what tell_end() gets; null if the end is not reported, and with an exception set after a Ctrl-C.
@@ -170,15 +217,15 @@ size_t count_of(PyObject* names) { return names == nullptr ? 0 : static_cast<siz
 
 PyObject* call_known(PyObject* callable, PythonArguments arguments, size_t counts, PyObject* names) {
   PyObject* const module = arguments[0];
+  const std::span<PyObject* const> values(arguments, positional_count(counts) + count_of(names));
   uint32_t depth = 0;
-  if (!begin_call(module, depth)) return nullptr;
+  if (!begin_call(values, names, depth)) return nullptr;
   if (!is_event(depth == 0)) {
     PyObject* const result = plain_call(callable, arguments, counts, names);
     end_call(depth);
     return result;
   }
-  const size_t values = positional_count(counts) - 1 + count_of(names);
-  const PythonReference begun(tell_begin(module, depth == 0, {arguments + 1, values}));
+  const PythonReference begun(tell_begin(module, depth == 0, after(values, 1)));
   PyObject* result = nullptr;
   if (begun || PyErr_Occurred() == nullptr) result = plain_call(callable, arguments, counts, names);
   if (begun) result = tell_end(listeners.ends, begun.get(), result);
@@ -222,10 +269,11 @@ constinit PyMethodDef untraced_method = python_method<call_untraced, 1>("untrace
 // untraced(function of one argument) -> the same function
 PyObject* untraced(PyObject*, PythonArguments arguments, ptrdiff_t) { return PyCFunction_NewEx(&untraced_method, arguments[0], nullptr); }
 
-// set_namers(name_module, root_called)
+// set_namers(name_module, root_called, requests)
 PyObject* set_namers(PyObject*, PythonArguments arguments, ptrdiff_t) {
   keep(listeners.name_called, arguments[0]);
   keep(listeners.root_called, arguments[1]);
+  keep(listeners.requests, arguments[2]);
   installed = true;
   return python_none();
 }
@@ -259,7 +307,7 @@ PyObject* watch_calls(PyObject*, PythonArguments arguments, ptrdiff_t) {
 
 constinit std::array call_methods = {
     python_method<untraced, 1>("untraced"),
-    python_method<set_namers, 2>("set_namers"),
+    python_method<set_namers, 3>("set_namers"),
     python_method<follow_modules, 4>("follow_modules"),
     python_method<watch_calls, 2>("watch_calls"),
 };

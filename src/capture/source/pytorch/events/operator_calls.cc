@@ -12,6 +12,7 @@
 #include "source/pytorch/events/device_use.h"
 #include "source/pytorch/events/index_arguments.h"
 #include "source/pytorch/events/thread_calls.h"
+#include "source/pytorch/identity/device_graphs.h"
 #include "source/pytorch/memory/output_arguments.h"
 #include "source/pytorch/python/python_bridge.h"
 #include "source/pytorch/session/torch_capture.h"
@@ -32,6 +33,7 @@ tensortap_op_event event_of(const PendingCall& pending, const ThreadCalls& calls
   event.tensor_count = calls.tensors.size();
   event.parallel_for = pending.capture->runtime.adapter.parallel_for;
   event.call = pending.call + 1;
+  event.model_phase = pending.model_phase;
   return event;
 }
 
@@ -213,6 +215,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   try_bootstrap(*capture.get());
   if (capture->steps.lingers() && !reads_lingering_step(*capture.get(), *calls, *call)) capture->steps.move_on();
   if (!capture->step_wanted.load(std::memory_order_relaxed)) return nullptr;
+  if (calls->depth == 0) note_operator_in_recording();
   const bool is_collective = call->tensor_count > 0 && (flags_of(*capture.get(), call->op) & TENSORTAP_TORCH_OP_COLLECTIVE) != 0;
   capture->storages.let_go(calls->met);
   if (capture->identities.calls_apart() && !is_operation(*capture.get(), *call)) return nullptr;
@@ -221,6 +224,7 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   pending.capture = capture.get();
   pending.step = capture->steps.current();
   pending.run = capture->steps.run();
+  pending.model_phase = capture->steps.model_phase();
   pending.phase = phase_of(*call, *calls);
   pending.key = key_of(*call, *calls, capture->levels);
   for (uint32_t i = 0; i < call->tensor_count; ++i) {
@@ -241,8 +245,8 @@ void* operator_begins(const tensortap_torch_call* call, uint64_t torch_thread) {
   if (compiled_code_runs()) {
     capture->storages.lose_sight();  // kernels ran unseen since the last operator
     note_operator_in_code();
-    note_output_buffers(*capture.get(), *calls, *call);
   }
+  if (compiled_code_runs() || reported_code_runs()) note_output_buffers(*capture.get(), *calls, *call);
   decide(*calls, pending, *call);
   if (call->sequence_number >= 0) capture->links.note(torch_thread, call->sequence_number, pending.identity);
   if (!pending.wanted && pending.written.empty() && (pending.identity->flags & TENSORTAP_TORCH_OP_UNWRITTEN) == 0) {
@@ -352,6 +356,7 @@ void end_unwanted(TorchCapture& capture, ThreadCalls& calls, const tensortap_tor
   pending.capture = &capture;
   pending.step = capture.steps.current();
   pending.run = capture.steps.run();
+  pending.model_phase = capture.steps.model_phase();
   pending.phase = phase_of(call, calls);
   pending.key = key_of(call, calls, capture.levels);
   decide(calls, pending, call);

@@ -35,6 +35,7 @@ struct PendingCall {
   OpIdentity* identity = nullptr;  // null until the end for calls that read no tensor: tracing makes many of those that run nothing
   OpKey key;
   uint32_t phase = TENSORTAP_PHASE_INFERENCE;
+  uint32_t model_phase = 0;
   uint32_t call = 0;
   int64_t step = 0;
   uint64_t run = 0;

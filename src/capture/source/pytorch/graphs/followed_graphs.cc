@@ -19,7 +19,8 @@ constexpr uint32_t kKnown = 1;
 constexpr uint32_t kWrites = 2;  // into what it is given
 constexpr uint32_t kTells = 4;   // by dump nodes
 constexpr uint32_t kBackward = 8;
-constexpr uint32_t kFlagBits = 4;
+constexpr uint32_t kReports = 16;  // each of its kernels is reported
+constexpr uint32_t kFlagBits = 5;
 
 constexpr size_t kMostGraphs = 1u << 16;
 
@@ -56,9 +57,20 @@ PyObject* call_graph(PyObject* callable, PythonArguments arguments, size_t count
   const GraphEvents& events = graph_events();
   const bool tells = (known & kTells) != 0 && events.graph_begins != nullptr;
   const bool begun = tells && events.graph_begins(known >> kFlagBits, (known & kBackward) != 0) >= 0;
-  compiled_code_begins();
+  const bool reports = (known & kReports) != 0;
+  uint32_t before = 0;
+  if (reports) {
+    before = reported_code_begins(known >> kFlagBits);
+  } else {
+    compiled_code_begins();
+  }
   PyObject* const result = plain_graph_call(callable, arguments, counts, names);
-  const bool operator_ran = compiled_code_ends();
+  bool operator_ran = false;
+  if (reports) {
+    reported_code_ends(before);
+  } else {
+    operator_ran = compiled_code_ends();
+  }
   if (begun) call(events.graph_ends);
   // The graph may have overwritten what an operator left in a buffer.
   if ((known & kWrites) != 0 || operator_ran) call(events.wrote_unseen);

@@ -229,6 +229,7 @@ struct DumpPlace {
   std::vector<tensortap_tensor>& gathered;  // the reported tensors
   OpIdentity* operation = nullptr;          // whose dump it is, where that is not the node's own
   int64_t duration_ns = -1;                 // of its call that ended
+  uint32_t model_phase = 0;
 };
 
 tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, const DumpPlace& place, OpIdentity& identity) {
@@ -243,6 +244,7 @@ tensortap_op_event event_of(const TorchSession& session, const DumpSite& site, c
   event.tensors = place.gathered.data();
   event.tensor_count = place.gathered.size();
   event.parallel_for = session.runtime.adapter.parallel_for;
+  event.model_phase = place.model_phase;
   event.call = ((site.role.flags & kDumpSecond) != 0 ? identity.last_call(place.step) : identity.count_call(place.step)) + 1;
   if ((site.role.flags & kDumpFirst) != 0) event.flags |= TENSORTAP_EVENT_READ_FIRST;
   return event;
@@ -317,6 +319,7 @@ void dump(int64_t number, std::span<const tensortap_torch_tensor> tensors) {
   if (is_launch && calls->launch == nullptr) return;
   OpIdentity* const operation = is_launch ? calls->launch : is_module ? calls->operations.innermost() : nullptr;
   DumpPlace place{capture->steps.current(), capture->steps.run(), root, calls->met, calls->tensors, operation};
+  place.model_phase = capture->steps.model_phase();
   const bool begins = (site->role.flags & kDumpFirst) != 0;
   const int64_t began_ns = is_launch ? calls->launch_began_ns : calls->operations.began_ns();
   if (operation != nullptr && !begins) place.duration_ns = monotonic_ns() - began_ns;

@@ -176,6 +176,8 @@ OpIdentity& OpIdentities::of(const OpKey& key, const tensortap_torch_call& call,
   const ReportedArguments arguments = told != nullptr ? *told : arguments_of(call, adapter_, true);
   identity.arguments = arguments.digest;
   Json attributes = parsed_arguments(arguments);
+  // Printing first asks which numbers are finite, by x == x, looks at these alone, and then reads all without an operator.
+  if (key.position.prints && op.type == "eq") attributes["sees_value"] = true;
   if (const std::string device = device_of(call); !device.empty()) attributes["on_device"] = device;
   const OpDescription texts{source_text(identity.position), attributes_of(key, op, place.pass, std::move(attributes)),
                             input_names(op, call, identity)};

@@ -26,6 +26,7 @@ void StepCounter::move_on() {
 
 void StepCounter::next() {
   model_runs_.store(true, std::memory_order_relaxed);
+  model_phase_.store(0, std::memory_order_relaxed);  // until a model is called
   begin_step(current() + 1, 0);
 }
 
@@ -41,6 +42,7 @@ void StepCounter::round_begins(uint32_t model, uint32_t phase) {
   const std::lock_guard lock(mutex_);
   model_runs_.store(true, std::memory_order_relaxed);
   begin_step(rounds_[{model, phase}]++, phase);
+  model_phase_.store(phase, std::memory_order_relaxed);
 }
 
 void StepCounter::pause(bool paused) {
@@ -80,24 +82,44 @@ void StepCounter::optimizer_gone(const void* optimizer) {
   optimizer_.gone(optimizer);
 }
 
-void StepCounter::root_module_begins(ModuleId module) {
+void StepCounter::root_module_begins(ModuleId module, const RootCall& call) {
   const std::lock_guard lock(mutex_);
   settle();
+  const uint32_t before = model_phase();
+  begin_step_of_model(module, call.holds_tensors);
+  if (call.model_phase == 0 && !call.holds_tensors) return;  // a loss or a sampler belongs to what its model does
+  model_phase_.store(call.model_phase == kPhaseStays ? before : call.model_phase, std::memory_order_relaxed);
+}
+
+void StepCounter::begin_step_of_model(ModuleId module, bool holds_tensors) {
   model_runs_.store(true, std::memory_order_relaxed);
   if (by_ != StepsBy::kProgram || source_ != Source::kModel) return;
-  if (models_.insert(module).second) return;
+  const bool follows = !holds_tensors && follows_models(module);
+  if (models_.insert(module).second) {
+    model_ran_ |= holds_tensors;
+    return;
+  }
+  if (follows && model_ran_) return;
   const bool summed_up = optimizer_may_come_.load(std::memory_order_relaxed) && backward_ran_.load(std::memory_order_relaxed);
   if (summed_up) return;
   next();
   models_ = {module};
+  model_ran_ = holds_tensors;
+}
+
+bool StepCounter::follows_models(ModuleId module) {
+  if (!leaders_.contains(module) && !followers_.contains(module)) (model_ran_ ? followers_ : leaders_).insert(module);
+  return followers_.contains(module);
 }
 
 void StepCounter::chosen_module_begins() {
   const std::lock_guard lock(mutex_);
   if (by_ != StepsBy::kModules) return;
   model_runs_.store(true, std::memory_order_relaxed);
+  const uint32_t phase = model_phase();  // of the call around it
   if (chosen_ran_) next();
   chosen_ran_ = true;
+  model_phase_.store(phase, std::memory_order_relaxed);
 }
 
 void StepCounter::program_steps() {

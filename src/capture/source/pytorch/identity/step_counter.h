@@ -61,6 +61,8 @@ class StepCounter {
   [[nodiscard]] int64_t current() const { return step_.load(std::memory_order_relaxed); }
   // The run that tensortap_step_begin() got with it: the phase of the model in a round, otherwise 0.
   [[nodiscard]] uint64_t run() const { return run_.load(std::memory_order_relaxed); }
+  // What the model does now, enum tensortap_model_phase. Any thread.
+  [[nodiscard]] uint32_t model_phase() const { return model_phase_.load(std::memory_order_relaxed); }
   // That of the current step, where steps are rounds.
   [[nodiscard]] Round round() const { return {count_.load(std::memory_order_relaxed), static_cast<uint32_t>(run())}; }
   // Begins step 0.
@@ -85,8 +87,10 @@ class StepCounter {
   // Whether a model ran yet, or a step has ended.
   [[nodiscard]] bool model_runs() const { return model_runs_.load(std::memory_order_relaxed); }
   void backward_ran() { backward_ran_.store(true, std::memory_order_relaxed); }
-  // A module is called while none runs: a step begins if the module already ran in the current one. 0 = its path is not known.
-  void root_module_begins(ModuleId module);
+  // A module is called while none runs: a step begins if the module already ran in the current one. One that holds no tensors and first ran
+  // behind a model that does, such as a sampler, belongs to the model's step however often it runs. 0 = its path is not known. The phase of
+  // the call holds until the next one; a module without tensors that has none does not change it.
+  void root_module_begins(ModuleId module, const RootCall& call = {});
   // One of the modules that the user chose is called, inside of no other one.
   void chosen_module_begins();
   void program_steps();
@@ -102,6 +106,9 @@ class StepCounter {
   void next();
   void begin_step(int64_t step, uint64_t run);
   void settle();
+  void begin_step_of_model(ModuleId module, bool holds_tensors);
+  // For a module without tensors.
+  bool follows_models(ModuleId module);
   void tell_begin();
 
   tensortap_session* const session_;
@@ -110,6 +117,7 @@ class StepCounter {
   const StepsBy by_;
   std::atomic<int64_t> step_{0};
   std::atomic<uint64_t> run_{0};
+  std::atomic<uint32_t> model_phase_{0};
   std::atomic<uint64_t> count_{0};  // of the steps that began before
   std::atomic<bool> backward_ran_{false};
   std::atomic<bool> optimizer_may_come_{false};
@@ -118,7 +126,10 @@ class StepCounter {
   std::mutex mutex_;
   Source source_ = Source::kModel;
   PacingOptimizer optimizer_;
-  std::set<ModuleId> models_;  // that ran in the current step, where they begin steps
+  std::set<ModuleId> models_;     // that ran in the current step, where they begin steps
+  std::set<ModuleId> followers_;  // of the modules without tensors those that first ran behind a model of their step
+  std::set<ModuleId> leaders_;    // and the others
+  bool model_ran_ = false;        // a model with tensors ran in the current step
   bool chosen_ran_ = false;
   bool paused_ = false;
   bool wanted_ = true;                                       // whether anything of the current step is

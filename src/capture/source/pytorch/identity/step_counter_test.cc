@@ -24,6 +24,7 @@ class Steps : public testing::Test {
 
   static constexpr ModuleId kModel = 1;
   static constexpr ModuleId kLoss = 2;
+  static constexpr RootCall kNoTensors{.holds_tensors = false};
 
   fake_capture::Session told_;
   int notices_ = 0;
@@ -147,6 +148,28 @@ TEST_F(Steps, WithoutAnOptimizerBeginWithTheModelThatRanAlready) {
   EXPECT_EQ(counter_.current(), 6) << "three more calls in a row are three steps more";
 }
 
+TEST_F(Steps, HoldTheSamplerBehindTheirModelHoweverOftenAWarmUpCallsIt) {
+  counter_.root_module_begins(kModel);
+  for (int i = 0; i < 3; ++i) counter_.root_module_begins(kLoss, kNoTensors);
+  EXPECT_EQ(counter_.current(), 0);
+  for (int i = 1; i < 4; ++i) {
+    counter_.root_module_begins(kModel);
+    EXPECT_EQ(counter_.current(), i);
+    counter_.root_module_begins(kLoss, kNoTensors);
+    EXPECT_EQ(counter_.current(), i);
+  }
+}
+
+TEST_F(Steps, BeginWithWhatPreparesTheModelsInput) {
+  constexpr ModuleId kPrepare = kLoss;
+  for (int i = 0; i < 3; ++i) {
+    counter_.root_module_begins(kPrepare, kNoTensors);
+    EXPECT_EQ(counter_.current(), i);
+    counter_.root_module_begins(kModel);
+    EXPECT_EQ(counter_.current(), i);
+  }
+}
+
 TEST_F(Steps, GradientsMayBeSummedOverSeveralCalls) {
   counter_.optimizer_may_come();
   for (int i = 0; i < 4; ++i) {
@@ -189,6 +212,37 @@ TEST_F(Steps, AreTheProgramsOnceItSaysSo) {
   EXPECT_EQ(counter_.current(), 2);
 }
 
+TEST_F(Steps, HaveThePhaseOfTheirModel) {
+  EXPECT_EQ(counter_.model_phase(), 0U);
+  counter_.root_module_begins(kModel, {.model_phase = TENSORTAP_MODEL_PHASE_PREFILL});
+  counter_.root_module_begins(kLoss, kNoTensors);
+  EXPECT_EQ(counter_.model_phase(), 1U) << "a sampler says nothing";
+  counter_.root_module_begins(kModel, {.model_phase = TENSORTAP_MODEL_PHASE_DECODE});
+  EXPECT_EQ(counter_.current(), 1);
+  EXPECT_EQ(counter_.model_phase(), 2U);
+  counter_.root_module_begins(kModel, {.model_phase = kPhaseStays});
+  EXPECT_EQ(counter_.current(), 2);
+  EXPECT_EQ(counter_.model_phase(), 2U) << "a model that guesses tokens, in the engine's round";
+  counter_.root_module_begins(kModel);
+  EXPECT_EQ(counter_.model_phase(), 0U) << "nothing is known of this call";
+}
+
+TEST_F(Steps, OfATrainingHaveNoPhaseUntilTheirModelRuns) {
+  counter_.root_module_begins(kModel, {.model_phase = TENSORTAP_MODEL_PHASE_TRAIN});
+  counter_.optimizer_ends("Adam", nullptr);
+  EXPECT_EQ(counter_.model_phase(), 3U) << "the step goes on";
+  counter_.move_on();
+  EXPECT_EQ(counter_.model_phase(), 0U);
+}
+
+TEST_F(Steps, ThatAPreparationBeginsHaveNoPhaseUntilTheirModelRuns) {
+  counter_.root_module_begins(kLoss, kNoTensors);
+  counter_.root_module_begins(kModel, {.model_phase = TENSORTAP_MODEL_PHASE_DECODE});
+  counter_.root_module_begins(kLoss, kNoTensors);
+  EXPECT_EQ(counter_.current(), 1);
+  EXPECT_EQ(counter_.model_phase(), 0U);
+}
+
 TEST(ChosenModules, AloneBeginSteps) {
   fake_capture::Session told;
   StepCounter counter(
@@ -203,6 +257,10 @@ TEST(ChosenModules, AloneBeginSteps) {
     counter.program_steps();
   }
   EXPECT_EQ(counter.current(), 2) << "operators before the first call belong to its step";
+  counter.root_module_begins(1, {.model_phase = TENSORTAP_MODEL_PHASE_DECODE});
+  counter.chosen_module_begins();
+  EXPECT_EQ(counter.current(), 3);
+  EXPECT_EQ(counter.model_phase(), 2U) << "that of the call around it";
 }
 
 class Rounds : public testing::Test {
@@ -232,6 +290,7 @@ TEST_F(Rounds, AreCountedForEachModelInEachPhase) {
   EXPECT_EQ(told_.ended, told_.begun) << "each is ended as it began";
   EXPECT_EQ(told_.ended_runs, told_.begun_runs);
   EXPECT_EQ(counter_.round().number, 6);
+  EXPECT_EQ(counter_.model_phase(), 1U);
 }
 
 TEST_F(Rounds, NothingElseBeginsAStep) {

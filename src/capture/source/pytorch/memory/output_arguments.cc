@@ -3,6 +3,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace tensortap::pytorch {
 namespace {
@@ -25,6 +26,8 @@ Known& known() {
 
 constinit std::atomic<bool> any_known{false};
 constinit thread_local uint32_t running_code = 0;
+constinit thread_local uint32_t running_reported_code = 0;
+constinit thread_local uint32_t root_of_code = 0;
 constinit thread_local bool operator_ran = false;
 
 }  // namespace
@@ -40,6 +43,20 @@ bool compiled_code_ends() {
 void note_operator_in_code() { operator_ran = true; }
 
 bool compiled_code_runs() { return running_code > 0; }
+
+uint32_t reported_code_begins(uint32_t root) {
+  ++running_reported_code;
+  return std::exchange(root_of_code, root);
+}
+
+void reported_code_ends(uint32_t before) {
+  --running_reported_code;
+  root_of_code = before;
+}
+
+uint32_t reported_code_root() { return root_of_code; }
+
+bool reported_code_runs() { return running_reported_code > 0; }
 
 void note_output_argument(const std::string& op, uint32_t slot, bool is_new) {
   if (slot >= 64) return;

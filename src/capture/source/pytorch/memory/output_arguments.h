@@ -16,6 +16,12 @@ void compiled_code_begins();
 bool compiled_code_ends();
 bool compiled_code_runs();
 void note_operator_in_code();
+// The same for code whose kernels are all reported: nothing runs unseen between its operators.
+// `root`: the number of the module that it was compiled for. The result goes to the end.
+uint32_t reported_code_begins(uint32_t root);
+void reported_code_ends(uint32_t before);
+bool reported_code_runs();
+uint32_t reported_code_root();
 
 // Notes what a graph passes as this argument of an operator, "library::name.overload": a new buffer, or one with values. An argument counts
 // as an output if all graphs pass new buffers. Any thread.

@@ -17,13 +17,18 @@ constinit std::atomic<const PythonEvents*> told_events{&no_events};
 // The first frame of the program's own; `owner` says of each whose it is; {} also when a frame's owner is not known.
 template <class Walk, class Owner>
 SourcePosition first_program_frame(Walk& walk, Owner owner, bool* unknown) {
+  bool prints = false;
   for (SourcePosition position = walk.next(); position.code != nullptr; position = walk.next()) {
     switch (owner(position.code)) {
       case CodeOwner::kProgram:
+        position.prints = prints;
         return position;
       case CodeOwner::kUnknown:
         *unknown = true;
         return {};
+      case CodeOwner::kPrinter:
+        prints = true;
+        break;
       case CodeOwner::kForeign:
         break;
     }

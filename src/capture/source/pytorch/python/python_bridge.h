@@ -28,6 +28,7 @@ uint32_t parameter_name_number(const void* storage_data);
 struct SourcePosition {
   const void* code = nullptr;
   int32_t offset = 0;
+  bool prints = false;  // torch makes the text of a tensor there, as for print()
   friend bool operator==(const SourcePosition&, const SourcePosition&) = default;
 };
 // The place on this thread. Reads the thread's own frames without the GIL if the self-test allowed it; otherwise takes the GIL if
@@ -48,9 +49,23 @@ bool bootstrap_python(const std::string& python_package);
 struct GraphEvents;
 struct ModelEvents;
 
+// Beside enum tensortap_model_phase:
+constexpr uint32_t kPhaseMayTrain = 6;  // training, if the program has an optimizer; programs forget eval()
+constexpr uint32_t kPhaseStays = 7;     // the call says nothing of the model's phase: that of the call before goes on
+
+// A call of a module while none runs.
+struct RootCall {
+  bool holds_tensors = true;  // the module has parameters or buffers
+  uint32_t model_phase = 0;   // enum tensortap_model_phase, or kPhase*
+};
+
 // Told by the Python side; each may be null. Any thread that holds the GIL.
 struct PythonEvents {
-  void (*root_module_begins)(ModuleId module, bool training) = nullptr;  // a module is called while none runs
+  // A module is called while none runs.
+  void (*root_module_begins)(ModuleId module, const RootCall& call) = nullptr;
+  // Whether the dump keeps which requests an engine calls its model for, in the step that runs; and these requests, as JSON.
+  bool (*takes_requests)() = nullptr;
+  void (*add_requests)(const char* json) = nullptr;
   void (*root_module_ends)(ModuleId module) = nullptr;
   void (*step)() = nullptr;                                                   // tensortap.step()
   void (*optimizer_steps)(const void* optimizer) = nullptr;                   // an optimizer begins its step on this thread

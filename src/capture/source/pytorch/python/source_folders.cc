@@ -52,7 +52,10 @@ std::optional<ForeignCode> foreign_code_of_interpreter() {
     foreign.folders.push_back(standard.string());
     for (const char* packages : {"site-packages", "dist-packages"}) foreign.except.push_back((standard / packages).string());
   }
-  for (const fs::path& folder : {torch_folder, installed / "functorch", installed / "torchgen"}) foreign.folders.push_back(folder.string());
+  // typing_extensions has the wrapper of what torch calls deprecated.
+  for (const fs::path& folder : {torch_folder, installed / "functorch", installed / "torchgen", installed / "typing_extensions.py"}) {
+    foreign.folders.push_back(folder.string());
+  }
   if (const std::string package = known_package_folder(); !package.empty()) {
     const fs::path own = fs::path(package) / "tensortap";
     std::error_code ignored;

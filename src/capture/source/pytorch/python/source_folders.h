@@ -10,7 +10,8 @@
 namespace tensortap::pytorch {
 
 // Whose code is not the program's: files below `folders`, unless a folder of `except` holds them more closely (site-packages in that of the
-// standard library; torch in site-packages is in `folders` again). Code frozen into Python or made by torch is not the program's either.
+// standard library; torch in site-packages is in `folders` again). A folder may be a single file. Code frozen into Python or made by torch
+// is not the program's either.
 struct ForeignCode {
   std::vector<std::string> folders;
   std::vector<std::string> except;

@@ -33,7 +33,9 @@ struct ProgramCode {
 };
 
 constexpr size_t kMostCodes = 1u << 16;
-constexpr uint32_t kForeignNumber = 1;  // numbers from 2 on are those of program codes
+constexpr uint32_t kForeignNumber = 1;
+constexpr uint32_t kPrinterNumber = 2;  // numbers from 3 on are those of program codes
+constexpr uint32_t kFirstProgram = 3;
 
 constinit PointerTable owners{kMostCodes};
 constinit std::array<std::atomic<const ProgramCode*>, kMostCodes> programs{};
@@ -50,7 +52,7 @@ std::string plain_path(const std::string& path) {
 }
 
 bool is_below(const std::string& file, const std::string& folder) {
-  return !folder.empty() && file.size() > folder.size() && file.starts_with(folder) && file[folder.size()] == '/';
+  return !folder.empty() && file.starts_with(folder) && (file.size() == folder.size() || file[folder.size()] == '/');
 }
 
 std::string utf8_text_of(PyObject* object) {
@@ -115,20 +117,21 @@ const ToldLine* told_line(const ProgramCode& code, int offset) {
 
 const ProgramCode* program_code(const void* code) {
   const uint32_t number = owners.find(code);
-  return number <= kForeignNumber ? nullptr : programs[number - 2].load(std::memory_order_acquire);
+  return number < kFirstProgram ? nullptr : programs[number - kFirstProgram].load(std::memory_order_acquire);
 }
 
 CodeOwner owner_of(uint32_t number) {
   if (number == 0) return CodeOwner::kUnknown;
-  return number == kForeignNumber ? CodeOwner::kForeign : CodeOwner::kProgram;
+  if (number >= kFirstProgram) return CodeOwner::kProgram;
+  return number == kPrinterNumber ? CodeOwner::kPrinter : CodeOwner::kForeign;
 }
 
-// Gives the code object a number, if it has none, and keeps it; `program` is null for foreign code.
-CodeOwner keep(PyObject* object, std::unique_ptr<const ProgramCode> program) {
+// Gives the code object a number, if it has none, and keeps it; without a `program` the number is `foreign`.
+CodeOwner keep(PyObject* object, std::unique_ptr<const ProgramCode> program, uint32_t foreign = kForeignNumber) {
   const std::lock_guard lock(resolving);
   if (const CodeOwner known = owner_of(owners.find(object)); known != CodeOwner::kUnknown) return known;
-  if (program_count + 2 >= kMostCodes) return CodeOwner::kUnknown;
-  const uint32_t number = program ? program_count + 2 : kForeignNumber;
+  if (program_count + kFirstProgram >= kMostCodes) return CodeOwner::kUnknown;
+  const uint32_t number = program ? program_count + kFirstProgram : foreign;
   if (program) programs[program_count].store(program.get(), std::memory_order_release);
   if (!owners.set(object, number)) return CodeOwner::kUnknown;
   if (program) ++program_count;
@@ -137,9 +140,24 @@ CodeOwner keep(PyObject* object, std::unique_ptr<const ProgramCode> program) {
   return owner_of(number);
 }
 
+// Inductor names a file of code after its hash, in a folder that is named after the hash, too; engines keep such folders where they like.
+bool is_made_by_inductor(std::string_view file) {
+  constexpr size_t kHash = 52;  // "c" and 51 signs of a SHA-256 in base 32, which has a to z and 2 to 7
+  constexpr std::string_view kEnd = ".py";
+  if (!file.ends_with(kEnd)) return false;
+  file.remove_suffix(kEnd.size());
+  const size_t slash = file.rfind('/');
+  if (slash == std::string_view::npos || slash < 3 || file[slash - 3] != '/') return false;
+  const std::string_view name = file.substr(slash + 1);
+  const auto is_sign = [](char sign) { return (sign >= 'a' && sign <= 'z') || (sign >= '2' && sign <= '7'); };
+  return name.size() == kHash && std::ranges::all_of(name, is_sign) && file.substr(slash - 2, 2) == name.substr(1, 2);
+}
+
 }  // namespace
 
 void set_foreign_code(ForeignCode foreign) { foreign_code = new ForeignCode(std::move(foreign)); }
+
+bool is_printer_file(const std::string& file) { return file.ends_with("/torch/_tensor_str.py"); }
 
 bool is_program_file(const std::string& given, const ForeignCode& foreign) {
   if (given.empty()) return false;
@@ -147,7 +165,8 @@ bool is_program_file(const std::string& given, const ForeignCode& foreign) {
   // Frozen modules, and code that torch makes; <string>, <stdin> and notebook cells are the program's.
   for (const std::string_view made : {"<frozen ", "<eval_with_key>", "<torch", "<__array_function__", "<attrs "})
     if (file.starts_with(made)) return false;
-  if (file.find("/torchinductor_") != std::string::npos) return false;  // where Inductor puts the code that it makes
+  if (file.find("/torchinductor_") != std::string::npos || is_made_by_inductor(file)) return false;
+  if (file.ends_with("/vllm/_custom_ops.py")) return false;  // a function for each operator: who calls it tells more
   const size_t foreign_part = longest(file, foreign.folders);
   return foreign_part == 0 || longest(file, foreign.except) > foreign_part;
 }
@@ -155,7 +174,7 @@ bool is_program_file(const std::string& given, const ForeignCode& foreign) {
 std::string shown_file(const std::string& given, const std::string& folder) {
   const std::string file = plain_path(given);
   if (file.starts_with("./")) return file.substr(2);
-  return is_below(file, folder) ? file.substr(folder.size() + 1) : file;
+  return file.size() > folder.size() && is_below(file, folder) ? file.substr(folder.size() + 1) : file;
 }
 
 CodeOwner code_owner(const void* code) { return owner_of(owners.find(code)); }
@@ -173,7 +192,7 @@ CodeOwner resolve_code(const void* code) {
   std::unique_ptr<const ProgramCode> program;
   if (std::string shown = program_file(file); !shown.empty())
     program = std::make_unique<const ProgramCode>(ProgramCode{std::move(shown), lines_of(object), false, {}});
-  return keep(object, std::move(program));
+  return keep(object, std::move(program), is_printer_file(file) ? kPrinterNumber : kForeignNumber);
 }
 
 void describe_code(const void* code, std::vector<ToldLine> lines) {

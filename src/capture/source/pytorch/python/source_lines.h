@@ -13,12 +13,15 @@ namespace tensortap::pytorch {
 
 // Where this did not happen before the first resolve_code(), foreign_code_of_interpreter() counts until it does.
 void set_foreign_code(ForeignCode foreign);
+// Whether a file, as Python names it, has the code that makes the text of a tensor.
+bool is_printer_file(const std::string& file);
 // Whether a file, as Python names it, belongs to the program.
 bool is_program_file(const std::string& given, const ForeignCode& foreign);
 // The file as it is said: relative where it lies in the folder.
 std::string shown_file(const std::string& given, const std::string& folder);
 
-enum class CodeOwner { kUnknown, kForeign, kProgram };
+// kPrinter: foreign code that makes the text of a tensor, for print() and for the text of messages.
+enum class CodeOwner { kUnknown, kForeign, kPrinter, kProgram };
 // Any thread, no lock. kUnknown until resolve_code() saw it.
 CodeOwner code_owner(const void* code);
 // With the GIL: looks at a code object, once, and keeps a reference to it from then on, so that its address stays its own.

@@ -6,7 +6,8 @@ namespace tensortap::pytorch {
 namespace {
 
 TEST(SourceLines, KnowsTheProgramsOwnFiles) {
-  const ForeignCode foreign{{"/usr/lib/python3.11", "/usr/lib/python3.11/site-packages/torch", "/opt/tensortap"},
+  const ForeignCode foreign{{"/usr/lib/python3.11", "/usr/lib/python3.11/site-packages/torch", "/opt/tensortap",
+                             "/usr/lib/python3.11/site-packages/typing_extensions.py"},
                             {"/usr/lib/python3.11/site-packages"}};
   EXPECT_TRUE(is_program_file("/home/a/train.py", foreign));
   EXPECT_TRUE(is_program_file("train.py", foreign));
@@ -16,10 +17,17 @@ TEST(SourceLines, KnowsTheProgramsOwnFiles) {
   EXPECT_TRUE(is_program_file("/usr/lib/python3.11/site-packages/torchvision/models.py", foreign));
   EXPECT_FALSE(is_program_file("/usr/lib/python3.11/site-packages/torch/nn/functional.py", foreign));
   EXPECT_FALSE(is_program_file("/usr/lib/python3.11/contextlib.py", foreign));
+  EXPECT_FALSE(is_program_file("/usr/lib/python3.11/site-packages/typing_extensions.py", foreign));
+  EXPECT_TRUE(is_program_file("/usr/lib/python3.11/site-packages/typing_extensions.pyx", foreign));
   EXPECT_FALSE(is_program_file("/opt/tensortap/_torch/naming.py", foreign));
   EXPECT_FALSE(is_program_file("<frozen importlib._bootstrap>", foreign));
   EXPECT_FALSE(is_program_file("<eval_with_key>.3", foreign));
   EXPECT_FALSE(is_program_file("/tmp/torchinductor_a/us/cuske6a.py", foreign));
+  EXPECT_FALSE(is_program_file("/home/a/cache/dd/cdd2fbyvqbjdjapbltczu5lb2z25ej3r46h4iyt2tiptjqlbierv.py", foreign));
+  EXPECT_TRUE(is_program_file("/home/a/cache/de/cdd2fbyvqbjdjapbltczu5lb2z25ej3r46h4iyt2tiptjqlbierv.py", foreign));
+  EXPECT_TRUE(is_program_file("/home/a/us/cuske6a.py", foreign));
+  EXPECT_FALSE(is_program_file("/usr/lib/python3.11/site-packages/vllm/_custom_ops.py", foreign));
+  EXPECT_TRUE(is_program_file("/home/a/_custom_ops.py", foreign));
   EXPECT_FALSE(is_program_file("", foreign));
   EXPECT_TRUE(is_program_file("/opt/tensortap_user/a.py", foreign));
 }
@@ -39,6 +47,12 @@ TEST(SourceLines, SaysFilesBelowTheCurrentFolderInShort) {
   EXPECT_EQ(shown_file("/home/ab/train.py", "/home/a"), "/home/ab/train.py");
   EXPECT_EQ(shown_file("./train.py", "/home/a"), "train.py");
   EXPECT_EQ(shown_file("/home/a/train.py", ""), "/home/a/train.py");
+}
+
+TEST(SourceLines, KnowsWhereTorchPrintsTensors) {
+  EXPECT_TRUE(is_printer_file("/usr/lib/python3.11/site-packages/torch/_tensor_str.py"));
+  EXPECT_FALSE(is_printer_file("/usr/lib/python3.11/site-packages/torch/_tensor.py"));
+  EXPECT_FALSE(is_printer_file("/home/a/_tensor_str.py"));
 }
 
 TEST(SourceLines, HasNoLineForCodeItNeverSaw) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/wait.h"
 #include "exec/exec_request.h"
+#include "source/pytorch/identity/device_graphs.h"
 #include "source/pytorch/identity/module_table.h"
 #include "source/pytorch/python/python_bridge.h"
 
@@ -20,6 +21,14 @@ std::atomic<TorchCapture*> active{nullptr};
 // Threads that are between enter_capture() and leave_capture().
 std::atomic<int> inside{0};
 std::mutex opening;
+// In a child of fork(): the capture of its parent, until the child runs an operator.
+std::atomic<TorchCapture*> parents{nullptr};
+
+// The parent's session counts the processes that run what it does not capture.
+void tell_of_fork() {
+  if (parents.load(std::memory_order_relaxed) == nullptr) return;
+  if (TorchCapture* capture = parents.exchange(nullptr)) tensortap_step_begin(capture->session, 0, 0);
+}
 
 void close_at_exit() { static_cast<void>(close_capture(nullptr)); }
 
@@ -37,17 +46,38 @@ void on_step(void* context, bool wanted) {
   capture.observe();
 }
 
-// Operators in compiled graphs were not seen: they are reported as one op that was not captured.
+// Reports operators that were not seen as one op that was not captured.
+void account_for_unseen(tensortap_session* session, const std::string& name, const char* type, std::string_view reason) {
+  tensortap_op described{};
+  described.size = sizeof described;
+  described.name = name.c_str();
+  described.type = type;
+  described.parent = TENSORTAP_NO_OP;
+  tensortap_not_captured(session, tensortap_register_op(session, &described), reason.data());
+}
+
 void account_for_compiled_graphs(tensortap_session* session) {
   const uint64_t graphs = compiled_graphs();
   if (graphs == 0) return;
   const std::string name = concat("torch.compile (", graphs, graphs == 1 ? " graph)" : " graphs)");
-  tensortap_op described{};
-  described.size = sizeof described;
-  described.name = name.c_str();
-  described.type = "CompiledGraph";
-  described.parent = TENSORTAP_NO_OP;
-  tensortap_not_captured(session, tensortap_register_op(session, &described), kReasonFused.data());
+  account_for_unseen(session, name, "CompiledGraph", kReasonFused);
+}
+
+std::string text_of(const ReplayedGraph& graph, size_t number) {
+  const std::string operators = graph.operators == 0 ? "an unknown number of ops" : concat(graph.operators, " ops");
+  return concat("device graph ", number, ": ", operators, " x ", graph.replays, graph.replays == 1 ? " replay" : " replays");
+}
+
+// Replays ran their kernels without an operator.
+void account_for_replays(tensortap_session* session) {
+  size_t number = 0;
+  std::vector<std::string> counts;
+  for (const ReplayedGraph& graph : replayed_graphs()) {
+    account_for_unseen(session, text_of(graph, ++number), "DeviceGraph", kReasonReplayed);
+    counts.push_back(
+        concat("{\"ops\": ", graph.operators == 0 ? "null" : std::to_string(graph.operators), ", \"replays\": ", graph.replays, "}"));
+  }
+  if (!counts.empty()) tensortap_add_fact(session, "device_graphs", concat("[", join(counts, ", "), "]").c_str());
 }
 
 void tell_facts(tensortap_session* session) {
@@ -100,7 +130,10 @@ void TorchCapture::observe() {
 }
 
 TorchCapture* enter_capture() {
-  if (active.load(std::memory_order_relaxed) == nullptr) return nullptr;
+  if (active.load(std::memory_order_relaxed) == nullptr) {
+    tell_of_fork();
+    return nullptr;
+  }
   inside.fetch_add(1, std::memory_order_seq_cst);
   TorchCapture* capture = active.load(std::memory_order_seq_cst);
   if (capture == nullptr) inside.fetch_sub(1, std::memory_order_release);
@@ -140,6 +173,7 @@ Status close_capture(std::string* report) {
   const bool all_left = wait_for_zero(inside);
   capture->steps.end();
   account_for_compiled_graphs(capture->session);
+  account_for_replays(capture->session);
   tell_threads(capture->session);
   for (const std::string& sentence : capture->identities.requests_in_vain()) tensortap_note(capture->session, sentence.c_str());
   char* text = nullptr;
@@ -164,8 +198,10 @@ void discard_capture() {
 bool capture_is_open() { return active.load() != nullptr; }
 
 void drop_capture_after_fork() {
-  active.store(nullptr);
+  if (TorchCapture* const capture = active.exchange(nullptr)) parents.store(capture);
   inside.store(0);
 }
+
+void leave_fork_alone() { parents.store(nullptr); }
 
 }  // namespace tensortap::pytorch

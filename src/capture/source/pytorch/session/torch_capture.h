@@ -32,6 +32,8 @@ class TorchCapture : public TorchSession {
   std::atomic<bool> step_wanted{true};
   std::atomic<bool> enabled{true};
   std::atomic<bool> told_of_early_calls{false};  // that are of no round
+  // Whether the dump keeps the requests of an engine. Where rounds are steps, a number of a step comes several times.
+  std::atomic<bool> takes_requests{!identities.calls_apart()};
 
   // Turns torch's callbacks on or off, as the step, enable(), tracing and the bootstrap of the interpreter require.
   void observe();
@@ -71,8 +73,10 @@ void discard_capture();
 void add_fact(const char* name, const char* json);
 // Whether the operator tensortap::name_group exists from now on.
 bool names_groups();
-// Forgets the capture in a child of fork().
+// Forgets the capture in a child of fork(). The first operator in the child makes the parent's session count it.
 void drop_capture_after_fork();
+// In a child that is left out on purpose: its parent does not count it.
+void leave_fork_alone();
 
 }  // namespace tensortap::pytorch
 

@@ -6,9 +6,11 @@
 #include <array>
 #include <utility>
 
+#include "base/coverage_reasons.h"
 #include "base/job_rank.h"
 #include "base/text.h"
 #include "source/pytorch/identity/module_table.h"
+#include "source/pytorch/identity/moved_module.h"
 #include "source/pytorch/memory/output_arguments.h"
 
 namespace tensortap::pytorch {
@@ -35,31 +37,21 @@ const char* reason_not_captured(const tensortap_torch_tensor& tensor, bool is_un
   if ((tensor.flags & TENSORTAP_TORCH_TENSOR_UNFINISHED) != 0) return "tensor that a collective still wrote into";
   switch (tensor.kind) {
     case TENSORTAP_TORCH_SPARSE:
-      return "sparse tensor";
+      return kReasonSparse;
     case TENSORTAP_TORCH_NESTED:
-      return "nested tensor";
+      return kReasonNested;
     case TENSORTAP_TORCH_MKLDNN:
-      return "tensor in the library's own layout";
+      return kReasonLibraryLayout;
     case TENSORTAP_TORCH_META:
-      return "meta tensor";
+      return kReasonMeta;
     case TENSORTAP_TORCH_ZERO:
-      return "zero tensor of autograd";
+      return kReasonZero;
     case TENSORTAP_TORCH_DEVICE:
     case TENSORTAP_TORCH_STRIDED:
-      return (tensor.flags & TENSORTAP_TORCH_TENSOR_SCATTERED) != 0 ? "float4 tensor that is not contiguous" : "conjugate or negative view";
+      return (tensor.flags & TENSORTAP_TORCH_TENSOR_SCATTERED) != 0 ? kReasonScattered : kReasonView;
     default:
       return "tensor without its own memory";
   }
-}
-
-bool is_inside(const std::string& path, const std::string& root) {
-  return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '.');
-}
-
-// The path of a module, or the name of a parameter, with one root in the place of another.
-std::string moved(const std::string& path, const std::string& from, const std::string& to) {
-  if (from.empty() || !is_inside(path, from)) return path;
-  return to.empty() && path.size() > from.size() ? path.substr(from.size() + 1) : to + path.substr(from.size());
 }
 
 // "blocks.0" of "Net.blocks.0": the prefix in the names of the parameters below a module.

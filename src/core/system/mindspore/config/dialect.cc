@@ -70,8 +70,10 @@ void set_extras(const Settings& settings, CaptureSpec& spec) {
 void add_notes(const Settings& settings, CaptureSpec& spec) {
   spec.notes.insert(spec.notes.end(), settings.notes.begin(), settings.notes.end());
   spec.notes.insert(spec.notes.end(), settings.kernels.notes.begin(), settings.kernels.notes.end());
-  if (settings.device_asked && settings.saved_data != "tensor") {
-    spec.notes.emplace_back("stat_calc_mode \"device\": statistics are computed on the host, where the tensors are");
+  if (settings.device_statistics) {
+    spec.notes.emplace_back("stat_calc_mode \"device\": devices compute the statistics of tensors in their memory");
+  } else if (settings.device_asked && settings.saved_data != "tensor") {
+    spec.notes.emplace_back("stat_calc_mode \"device\": statistics are computed on the host, as MindSpore does here");
   }
 }
 
@@ -153,6 +155,7 @@ CaptureSpec to_spec(Settings settings, const Profile& profile, std::string_view 
   set_steps(settings, spec);
   set_statistics(settings, spec);
   set_extras(settings, spec);
+  if (settings.device_statistics) spec.device_stats = DeviceStats::kOperators;
   spec.devices = settings.devices;
   spec.layout_options["net_name"] = settings.net_name;
   spec.plain_order = settings.trans_flag;

@@ -40,6 +40,24 @@ TEST(MindsporeDialect, RecognisesItsOwnConfigsOnly) {
   EXPECT_FALSE(recognise_config(R"({"common_dump_settings": )"));
 }
 
+// M8
+TEST(MindsporeDialect, DevicesComputeStatisticsWhereMindsporeLetsThem) {
+  Json config = usual();
+  config["e2e_dump_settings"]["stat_calc_mode"] = "device";
+  config["common_dump_settings"]["saved_data"] = "statistic";
+  const CaptureSpec there = spec_of(config, "mindspore/ascend");
+  EXPECT_EQ(there.device_stats, DeviceStats::kOperators);
+  EXPECT_THAT(there.notes, Contains(HasSubstr("devices compute")));
+  EXPECT_EQ(spec_of(config, "mindspore/gpu").device_stats, DeviceStats::kAuto);
+  EXPECT_THAT(spec_of(config, "mindspore/gpu").notes, Contains(HasSubstr("computed on the host")));
+  config["common_dump_settings"]["saved_data"] = "full";
+  EXPECT_EQ(spec_of(config, "mindspore/ascend").device_stats, DeviceStats::kAuto);
+  config["common_dump_settings"]["saved_data"] = "statistic";
+  config["e2e_dump_settings"]["stat_calc_mode"] = "host";
+  EXPECT_EQ(spec_of(config, "mindspore/ascend").device_stats, DeviceStats::kAuto);
+  EXPECT_TRUE(spec_of(config, "mindspore/ascend").notes.empty());
+}
+
 TEST(MindsporeDialect, AConfigBecomesASpec) {
   const Json config = usual();
   const CaptureSpec spec = spec_of(config);

@@ -38,7 +38,7 @@ constexpr std::array kRows = {
             "2.3.2"},
            [](Value v, Into r) { return read_flag(v, r.settings.save_kernel_args); }},
     KeyRow{{kE2e, "stat_calc_mode", "text", "\"host\", \"device\"", "\"host\"",
-            "Where statistics are computed: on the host in either case; \"device\" leaves out what devices do not compute.", "2.3.2"},
+            "Where statistics are computed; \"device\", on Ascend, leaves out what devices do not compute.", "2.3.2"},
            read_stat_calc_mode},
     KeyRow{{kE2e, "device_stat_precision_mode", "text", "\"high\", \"low\"", "\"high\"",
             "No effect: the host computes in double precision.", "2.7.0"},

@@ -1,0 +1,25 @@
+// Names of what a model does in a step, and the file of the requests that a serving engine calls its model for.
+
+#ifndef TENSORTAP_TRACE_MODEL_PHASE_H_
+#define TENSORTAP_TRACE_MODEL_PHASE_H_
+
+#include <string_view>
+
+#include "trace/op_info.h"
+
+namespace tensortap {
+
+// The phase that model_phase_name() has this name for; kNone for any other text.
+inline ModelPhase model_phase_of(std::string_view name) {
+  for (const ModelPhase phase : {ModelPhase::kPrefill, ModelPhase::kDecode, ModelPhase::kTrain, ModelPhase::kWarmUp}) {
+    if (model_phase_name(phase) == name) return phase;
+  }
+  return ModelPhase::kNone;
+}
+
+// A file of a dump: a line for each call of the model (docs/layouts/tap.md).
+inline constexpr std::string_view kRequestsDocument = "requests.jsonl";
+
+}  // namespace tensortap
+
+#endif  // TENSORTAP_TRACE_MODEL_PHASE_H_
