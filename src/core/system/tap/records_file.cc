@@ -119,15 +119,15 @@ Status RecordsFile::put_values(uint64_t number, const RecordRow& row) {
     if (!written_.contains(number)) return not_found("the record was lost before its values came");
   }
   // No other code writes a row that left the ring, so no lock is held here. First write the place alone: the row still marks its values as
-  // on their way. Then write, in one call, the columns that mark them as present.
+  // on their way. Then write, in one call, the columns that mark them as present: if the program dies within it, only the member's number
+  // is missing.
   RecordRow placed = row;
   placed.member = kValuesOnTheWay;
   TENSORTAP_RETURN_IF_ERROR(write_columns(number, placed, kPlaceBegin));
   return write_columns(number, row, offsetof(RecordRow, flags));
 }
 
-// Those from the byte `begin` of the row to the end of its place. A row lies within one page, so that a program that is killed has written
-// all of it or nothing.
+// Those from the byte `begin` of the row to the end of its place.
 Status RecordsFile::write_columns(uint64_t number, const RecordRow& row, size_t begin) {
   const auto columns = *part_of(std::as_bytes(std::span(&row, 1)), begin, kPlaceEnd - begin);
   return file_.write_at(kRowsBegin + number * sizeof(RecordRow) + begin, columns);

@@ -132,7 +132,7 @@ Status Repair::open_records() {
   if (!lock_.is_open()) return {};
   left_ = read_left_ring(lock_);
   TENSORTAP_ASSIGN_OR_RETURN(records_, MappedFile::open_with_room(lock_, kRingRows * sizeof(RecordRow)));
-  const uint64_t added = add_left_rows(records_.own_bytes(), left_.rows);
+  const uint64_t added = add_left_rows(records_.own_bytes(), left_);
   const bool changes = added > 0 || !left_.rows.empty();
   if (added > 0 && !act(concat("records.npy: ", added, added == 1 ? " row that waited" : " rows that waited", " in memory added")))
     return {};

@@ -24,7 +24,6 @@
 #include "base/text.h"
 #include "system/tap/records_file.h"
 #include "system/tap/tap_files.h"
-#include "trace/waiting_values.h"
 
 namespace tensortap::tap {
 namespace {
@@ -64,6 +63,13 @@ std::optional<struct stat> facts_of(int fd) {
   return fstat(fd, &facts) == 0 ? std::optional(facts) : std::nullopt;
 }
 
+// When the file was made, in nanoseconds; nothing where the system does not keep it.
+std::optional<int64_t> birth_of(int fd) {
+  struct statx facts {};
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &facts) != 0 || (facts.stx_mask & STATX_BTIME) == 0) return std::nullopt;
+  return facts.stx_btime.tv_sec * 1'000'000'000 + facts.stx_btime.tv_nsec;
+}
+
 std::string prefix_of(const struct stat& records) { return concat(kPrefix, hex_text(records.st_dev), "-", hex_text(records.st_ino), "-"); }
 
 std::vector<std::string> objects_with(std::string_view prefix) {
@@ -100,8 +106,13 @@ class FoundObject {
     return is_ring ? std::optional(std::move(found)) : std::nullopt;
   }
   [[nodiscard]] const Header& header() const { return *reinterpret_cast<const Header*>(map_.bytes().data()); }
-  [[nodiscard]] bool is_of(const struct stat& records) const {
-    return header().device == records.st_dev && header().inode == records.st_ino;
+  // A ring is made after its file. A file that is newer has the inode of one that was removed.
+  [[nodiscard]] bool is_of(const File& records) const {
+    const std::optional<struct stat> facts = facts_of(records.fd());
+    if (!facts || header().device != facts->st_dev || header().inode != facts->st_ino) return false;
+    const std::optional<int64_t> birth = birth_of(records.fd());
+    const std::optional<int64_t> own = birth_of(file_.fd());
+    return !birth || !own || *birth <= *own;
   }
   [[nodiscard]] std::string records_path() const { return {header().path.data(), strnlen(header().path.data(), header().path.size())}; }
   // Whether the process that made it is gone, as far as its lock tells.
@@ -130,20 +141,42 @@ RecordRow copy_of(const RecordRow& row) {
   return copy;
 }
 
-// A row whose state is the same before and after it is copied was whole meanwhile. Counts are read first: every counted row is found then.
-LeftRing FoundObject::content() const {
-  const auto* memory = reinterpret_cast<const RingMemory*>(map_.bytes().data() + kHeaderBytes);
-  const RingCounts& counts = header().counts;
-  LeftRing content{true, {}, counts.rows.load(), counts.values.load(), counts.settled_values.load(), counts.lost.load()};
-  std::vector<LeftRow>& rows = content.rows;
-  for (uint64_t slot = 0; slot < kRingRows; ++slot) {
-    const uint64_t state = memory->states[slot].load(std::memory_order_acquire);
-    const uint64_t number = block_of(state) * kBlockRows + slot % kBlockRows;
-    if (phase_of(state) != SlotPhase::kComplete || number % kRingRows != slot) continue;
-    const LeftRow left{number, copy_of(memory->rows[slot])};
-    if (memory->states[slot].load(std::memory_order_relaxed) == state) rows.push_back(left);
+// Adds the row `number`, or notes that it is not complete yet. A row whose state is the same before and after it is copied was whole meanwhile.
+void take_row(const RingMemory& memory, uint64_t number, LeftRing& content) {
+  const uint64_t block = number / kBlockRows;
+  const size_t slot = number % kRingRows;
+  for (;;) {
+    const uint64_t state = memory.states[slot].load(std::memory_order_acquire);
+    const SlotPhase phase = phase_of(state);
+    const bool is_later = block_of(state) > block;
+    if (block_of(state) < block || (!is_later && (phase == SlotPhase::kEmpty || phase == SlotPhase::kTaken))) {
+      content.unready.push_back(number);
+      return;
+    }
+    if (is_later || phase != SlotPhase::kComplete) return;  // what there is of it, the file has
+    const LeftRow left{number, copy_of(memory.rows[slot])};
+    if (memory.states[slot].load(std::memory_order_relaxed) != state) continue;
+    content.rows.push_back(left);
+    return;
   }
-  std::ranges::sort(rows, {}, &LeftRow::number);
+}
+
+// Counts are read first: every counted row is found then. The newest rows are read first: without gaps of threads that are at work, every
+// row before one that was complete is complete.
+LeftRing FoundObject::content() const {
+  const auto& memory = *reinterpret_cast<const RingMemory*>(map_.bytes().data() + kHeaderBytes);
+  const RingCounts& counts = header().counts;
+  LeftRing content;
+  content.found = true;
+  content.handed_over = counts.rows.load();
+  content.values = counts.values.load();
+  content.settled_values = counts.settled_values.load();
+  content.lost = counts.lost.load();
+  uint64_t newest = kRingBlocks - 1;
+  for (const std::atomic<uint64_t>& state : memory.states) newest = std::max(newest, block_of(state.load(std::memory_order_acquire)));
+  content.end = (newest + 1) * kBlockRows;
+  for (uint64_t i = 1; i <= kRingRows; ++i) take_row(memory, content.end - i, content);
+  std::ranges::reverse(content.rows);
   return content;
 }
 
@@ -161,7 +194,12 @@ LeftRing read_counts(const File& records) {
     const auto found = counts->find(key);
     return found != counts->end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
   };
-  return {true, {}, number("rows"), number("values"), number("settled_values"), number("lost")};
+  left.found = true;
+  left.handed_over = number("rows");
+  left.values = number("values");
+  left.settled_values = number("settled_values");
+  left.lost = number("lost");
+  return left;
 }
 
 // True when nothing needs the ring any more.
@@ -169,8 +207,7 @@ bool settle(const FoundObject& ring) {
   const std::string path = ring.records_path();
   const Result<Folder> folder = Folder::open(parent_path(path));
   Result<File> records = folder.ok() ? folder->open_file(file_name(path), O_RDWR) : Result<File>(folder.status());
-  const std::optional<struct stat> facts = records.ok() ? facts_of(records->fd()) : std::nullopt;
-  if (!facts || !ring.is_of(*facts)) return ring.age_seconds() > kKeptSeconds;
+  if (!records.ok() || !ring.is_of(*records)) return ring.age_seconds() > kKeptSeconds;
   if (flock(records->fd(), LOCK_EX | LOCK_NB) != 0) return false;
   const LeftRing left = ring.content();
   return add_left_rows(*records, left.rows).ok() && keep_counts(*folder, left).ok();
@@ -240,47 +277,50 @@ LeftRing read_left_ring(const File& records) {
   if (!facts) return {};
   for (const std::string& path : objects_with(prefix_of(*facts))) {
     const std::optional<FoundObject> ring = FoundObject::open(path, facts->st_uid);
-    if (ring && ring->is_of(*facts)) return ring->content();
+    if (ring && ring->is_of(records)) return ring->content();
   }
   return read_counts(records);
 }
 
 namespace {
 
-bool knows_more(const RecordRow& left, const RecordRow& there) {
-  return there.committed == 0 || (waits_for_values(there) && !waits_for_values(left));
-}
+uint64_t rows_in(uint64_t file_bytes) { return (file_bytes - std::min(file_bytes, kRowsBegin)) / sizeof(RecordRow); }
+
+uint64_t place_of(uint64_t number) { return kRowsBegin + number * sizeof(RecordRow); }
 
 }  // namespace
 
-uint64_t add_left_rows(std::span<std::byte> records, std::span<const LeftRow> rows) {
+uint64_t add_left_rows(std::span<std::byte> records, const LeftRing& left) {
+  const uint64_t end = rows_in(records.size());
+  const auto unmark = [&](uint64_t number) { records[place_of(number) + offsetof(RecordRow, committed)] = std::byte{0}; };
+  for (uint64_t number = left.end; number < end; ++number) unmark(number);
+  for (const uint64_t number : left.unready) {
+    if (number < end) unmark(number);
+  }
   uint64_t added = 0;
-  for (const LeftRow& left : rows) {
-    const uint64_t end = (records.size() - std::min(records.size(), kRowsBegin)) / sizeof(RecordRow);
-    if (left.number >= end) break;
-    std::byte* row = records.data() + kRowsBegin + left.number * sizeof(RecordRow);
-    RecordRow there;
-    std::memcpy(&there, row, sizeof(RecordRow));
-    if (!knows_more(left.row, there)) continue;
-    std::memcpy(row, &left.row, sizeof(RecordRow));
-    if (there.committed == 0) ++added;
+  for (const LeftRow& row : left.rows) {
+    if (row.number >= end) break;
+    std::byte* there = records.data() + place_of(row.number);
+    if (there[offsetof(RecordRow, committed)] == std::byte{0}) ++added;
+    std::memcpy(there, &row.row, sizeof(RecordRow));
   }
   return added;
 }
 
 Result<uint64_t> add_left_rows(File& records, std::span<const LeftRow> rows) {
   TENSORTAP_ASSIGN_OR_RETURN(const uint64_t size, records.size());
-  const uint64_t present = (size - std::min(size, kRowsBegin)) / sizeof(RecordRow);
+  const uint64_t present = rows_in(size);
   uint64_t added = 0;
   for (const LeftRow& left : rows) {
     // Nothing leaves a hole larger than a ring.
     if (left.number >= present + kRingRows) break;
-    const uint64_t offset = kRowsBegin + left.number * sizeof(RecordRow);
     RecordRow there;
-    if (left.number < present) TENSORTAP_RETURN_IF_ERROR(records.read_at(offset, std::as_writable_bytes(std::span(&there, 1))));
+    if (left.number < present) {
+      TENSORTAP_RETURN_IF_ERROR(records.read_at(place_of(left.number), std::as_writable_bytes(std::span(&there, 1))));
+    }
     const bool is_there = left.number < present && there.committed != 0;
-    if (is_there && !knows_more(left.row, there)) continue;
-    TENSORTAP_RETURN_IF_ERROR(records.write_at(offset, std::as_bytes(std::span(&left.row, 1))));
+    if (is_there && std::memcmp(&there, &left.row, sizeof(RecordRow)) == 0) continue;
+    TENSORTAP_RETURN_IF_ERROR(records.write_at(place_of(left.number), std::as_bytes(std::span(&left.row, 1))));
     if (!is_there) ++added;
   }
   return added;

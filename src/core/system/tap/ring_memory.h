@@ -57,7 +57,9 @@ struct LeftRow {
 // What a program left in a ring, or has in it now.
 struct LeftRing {
   bool found = false;
-  std::vector<LeftRow> rows;  // the complete ones, in order
+  std::vector<LeftRow> rows;      // the complete ones, in order
+  std::vector<uint64_t> unready;  // numbers of rows that were not complete
+  uint64_t end = UINT64_MAX;      // no row from here on existed
   // RingCounts.
   uint64_t handed_over = 0;
   uint64_t values = 0;
@@ -66,10 +68,12 @@ struct LeftRing {
 };
 // The ring of the file `records`; of one that settle_left_rings() removed, its counts.
 LeftRing read_left_ring(const File& records);
-// Adds the rows that a records.npy lacks to the file, or to its bytes, which end kRingRows behind it. A row that is present gets what the
-// ring knows of its values. Returns how many rows were missing.
+// Adds the rows of a ring to its records.npy. A row that the file has in part only, or without its values, is replaced. Returns how many
+// rows were missing. Only if the writer is dead.
 Result<uint64_t> add_left_rows(File& records, std::span<const LeftRow> rows);
-uint64_t add_left_rows(std::span<std::byte> records, std::span<const LeftRow> rows);
+// The same for the bytes of the file, read after the ring, with room for kRingRows behind them. Rows that were not complete when the ring was
+// read are marked as such: the writer may have been about to write them, and the bytes may have only a part.
+uint64_t add_left_rows(std::span<std::byte> records, const LeftRing& left);
 // Removes the ring of a file whose writer is dead, and what settle_left_rings() wrote of it.
 void remove_ring(const File& records);
 // Writes what dead programs of this user left in rings into their dumps, as far as these are where they were, and removes the rings. A ring

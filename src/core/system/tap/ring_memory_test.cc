@@ -26,15 +26,25 @@
 namespace tensortap::tap {
 namespace {
 
-// Whether the dump has a ring. Other processes of this user may settle that of a dead program at any time.
-bool has_ring(const std::string& folder) {
+// How the names of the rings of a dump begin.
+std::string ring_prefix(const std::string& folder) {
   struct stat records {};
-  if (stat(join_path(folder, kRecordsFile).c_str(), &records) != 0) return false;
+  if (stat(join_path(folder, kRecordsFile).c_str(), &records) != 0) return "none";
   std::array<char, 64> prefix{};
   std::snprintf(prefix.data(), prefix.size(), "tensortap-rows-%lx-%lx-", records.st_dev, records.st_ino);
-  const auto is_of_dump = [&](const auto& entry) { return entry.path().filename().string().starts_with(prefix.data()); };
-  return std::ranges::any_of(std::filesystem::directory_iterator("/dev/shm"), is_of_dump);
+  return prefix.data();
 }
+
+// The dump's ring, or "". Other processes of this user may settle that of a dead program at any time.
+std::string ring_of(const std::string& folder) {
+  const std::string prefix = ring_prefix(folder);
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    if (entry.path().filename().string().starts_with(prefix)) return entry.path().string();
+  }
+  return "";
+}
+
+bool has_ring(const std::string& folder) { return !ring_of(folder).empty(); }
 
 RecordRow row_of(uint64_t number) {
   RecordRow row;
@@ -180,6 +190,56 @@ TEST(RingMemory, WhatIsCutBeforeTheEndIsLostAndTheRestStays) {
   EXPECT_EQ((*records)->take_lost().records, 700U);
   ASSERT_TRUE((*records)->finish().ok());
   expect_rows(folder.path(), 300);
+}
+
+// Puts the row that begins there, complete by its mark alone: a write that is on its way.
+void write_part_of_row(const std::string& folder, uint64_t number) {
+  auto file = File::open(join_path(folder, kRecordsFile), O_RDWR);
+  ASSERT_TRUE(file.ok());
+  RecordRow part;
+  part.committed = 1;
+  ASSERT_TRUE(file->write_at(kRowsBegin + number * sizeof(RecordRow), std::as_bytes(std::span(&part, 1))).ok());
+}
+
+TEST(RingMemory, ARowThatTheFileHasInPartIsTheRings) {
+  const TemporaryFolder folder;
+  record_and_die(folder.path(), 20);
+  write_part_of_row(folder.path(), 7);
+  expect_rows(folder.path(), 20);
+  ASSERT_TRUE(repair_dump(folder.path(), false).ok());
+  expect_rows(folder.path(), 20);
+}
+
+TEST(RingMemory, ARowThatIsWrittenWhileAnotherProcessReadsIsNotThereYet) {
+  const TemporaryFolder folder;
+  const auto records = RecordsFile::create(*Folder::open(folder.path()), Access::kPrivate);
+  ASSERT_TRUE(records.ok());
+  for (uint64_t i = 0; i < 200; ++i) {
+    RecordRow row = row_of(i);
+    ASSERT_TRUE((*records)->append(row).ok());
+  }
+  for (const uint64_t number : {200, 300, 700}) write_part_of_row(folder.path(), number);
+  expect_rows(folder.path(), 200);
+}
+
+// The inode of a removed file goes to the next one.
+TEST(RingMemory, ANewerFileDoesNotGetTheRowsOfARemovedOne) {
+  const TemporaryFolder dead;
+  record_and_die(dead.path(), 20);
+  const std::string path = ring_of(dead.path());
+  ASSERT_NE(path, "");
+  const TemporaryFolder newer;
+  std::filesystem::copy(join_path(dead.path(), kRecordsFile), join_path(newer.path(), kRecordsFile));
+  struct stat facts {};
+  ASSERT_EQ(stat(join_path(newer.path(), kRecordsFile).c_str(), &facts), 0);
+  auto ring = File::open(path, O_RDWR);
+  ASSERT_TRUE(ring.ok());
+  const std::array<uint64_t, 2> place = {facts.st_dev, facts.st_ino};
+  ASSERT_TRUE(ring->write_at(16, std::as_bytes(std::span(place))).ok());
+  std::filesystem::rename(path, "/dev/shm/" + ring_prefix(newer.path()) + "test");
+  expect_rows(newer.path(), 0);
+  remove_ring(*File::open(join_path(newer.path(), kRecordsFile), O_RDONLY));
+  EXPECT_FALSE(has_ring(newer.path()));
 }
 
 // Objects that others may have put there.

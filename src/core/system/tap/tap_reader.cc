@@ -191,15 +191,16 @@ void Index::read_ops(const std::string& folder) {
   ops_ = parse_ops(file->text(), problems_);
 }
 
-// The rows of a ring are read before the file: they may go into the file meanwhile, and never the other way.
+// The rows of a ring are read before the file: they may go into the file meanwhile, and never the other way. While another process writes
+// them there, be it the program or one that settles its ring, the file may have a part of a row.
 // Without `left` the dump is finished.
 Result<MappedFile> open_records(const std::string& path, LeftRing* left) {
   if (left == nullptr) return MappedFile::open_settled(path);
   TENSORTAP_ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
   *left = read_left_ring(file);
-  if (left->rows.empty()) return MappedFile::open_settled(path);
+  if (left->rows.empty() && left->unready.empty()) return MappedFile::open_settled(path);
   TENSORTAP_ASSIGN_OR_RETURN(MappedFile map, MappedFile::open_with_room(file, kRingRows * sizeof(RecordRow)));
-  add_left_rows(map.own_bytes(), left->rows);
+  add_left_rows(map.own_bytes(), *left);
   return map;
 }
 
