@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -17,6 +18,7 @@
 #include <thread>
 
 #include "crash_pattern.h"
+#include "forked_child.h"
 #include "read/repair_dump.h"
 #include "toy_engine.h"
 #include "trace/waiting_values.h"
@@ -28,13 +30,10 @@ using toy::add_op;
 using toy::open_session;
 using toy::run_op;
 
-// Runs `body` in a forked child and gives its exit status. The child ends without destructors, as a forked worker does.
+// Runs `body` in a forked child and gives its exit status.
 template <class Body>
 int in_child(Body&& body) {
-  const pid_t child = fork();
-  if (child == 0) _exit(body());
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
+  const int status = forked::end_of(body);
   EXPECT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -159,7 +158,11 @@ TEST(ForkedCapture, LeavesTheParentAloneWhenIdleAndWhenWriting) {
   EXPECT_EQ(manifest["lost"], 0);
   const json unseen = manifest["ops"]["not_captured"];
   ASSERT_EQ(unseen.size(), 1U) << unseen;
-  EXPECT_EQ(unseen[0]["examples"], json::array({"fork (50 processes)"}));
+  const std::string processes = unseen[0]["examples"][0];
+  int counted = 0;
+  ASSERT_EQ(std::sscanf(processes.c_str(), "fork (%d processes)", &counted), 1) << processes;
+  EXPECT_GE(counted, 50);
+  EXPECT_LE(counted, 50 + forked::stuck_children);
 }
 
 TEST(OutputFolder, GoesToExactlyOneOfManyProcesses) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/size_signal.h"
+#include "forked_child.h"
 #include "toy_engine.h"
 
 namespace {
@@ -37,19 +38,6 @@ void run_steps(tensortap_session* session, int64_t steps, size_t ops, size_t ele
     }
     tensortap_step_end(session, step, 0);
   }
-}
-
-// How a forked child ended that ran `body`, as waitpid() has it.
-template <class Body>
-int end_of(Body&& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    _exit(body());
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return status;
 }
 
 void limit_files(rlim_t bytes) {
@@ -86,19 +74,19 @@ int capture_beyond_limit(const std::string& layout, const char* payload, int64_t
 TEST(FileSizeLimit, CostsRecordsAndNeverTheProgram) {
   for (const char* layout : kLayouts) {
     const toy::TempFolder folder;
-    EXPECT_EQ(end_of([&] { return capture_beyond_limit(layout, "full", 20, folder / "dump"); }), 0) << layout;
+    EXPECT_EQ(forked::end_of([&] { return capture_beyond_limit(layout, "full", 20, folder / "dump"); }), 0) << layout;
   }
 }
 
 // Rows of statistics are written on the program's own threads.
 TEST(FileSizeLimit, CostsStatisticsAndNeverTheProgram) {
   const toy::TempFolder folder;
-  EXPECT_EQ(end_of([&] { return capture_beyond_limit("tap", "statistics", 3000, folder / "dump"); }), 0);
+  EXPECT_EQ(forked::end_of([&] { return capture_beyond_limit("tap", "statistics", 3000, folder / "dump"); }), 0);
 }
 
 TEST(FileSizeLimit, StillEndsTheProgramThatWritesBeyondItItself) {
   const toy::TempFolder folder;
-  const int status = end_of([&] {
+  const int status = forked::end_of([&] {
     if (capture_beyond_limit("tap", "full", 20, folder / "dump") != 0) return 1;
     const std::string block(2 << 20, 'x');
     const int file = creat((folder / "own").c_str(), 0600);

@@ -14,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "forked_child.h"
 #include "toy_engine.h"
 
 namespace toy {
@@ -284,14 +285,11 @@ TEST_F(LiveControl, AForkedChildDoesNotAnswerForItsParent) {
   open({});
   ask({{"on", false}});
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  const pid_t child = fork();
-  if (child == 0) {
+  const int status = forked::end_of([this] {
     for (int i = 0; i < 3; ++i) step();
     tensortap_session_close(session_);
-    _exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+    return 0;
+  });
   EXPECT_EQ(status, 0);
   EXPECT_FALSE(std::filesystem::exists(dump_ + "/control_reply.json"));
   EXPECT_TRUE(std::filesystem::exists(dump_ + "/session.json"));
