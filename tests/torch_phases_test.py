@@ -257,6 +257,11 @@ def test_a_round_of_an_engine_has_a_phase_and_its_requests(tmp_path: Path) -> No
             {"id": "c", "first_row": 2, "rows": 4, "position": 0, "prompt": 5},
         ]
         assert package.open(dump.folder).requests() == lines
+        done = tensortap("convert", dump.folder, folder / "copy", "--to", "tap", "--steps", "3-5")
+        assert done.code == 0, done.err
+        assert package.open(folder / "copy").requests() == lines[2:5]
+        done = tensortap("convert", dump.folder, folder / "tree", "--to", "mindspore")
+        assert "requests of serving engines" in done.err, done.err
         assert "requests.jsonl" in json.loads((dump.folder / "run.json").read_text())["files"]
 
 

@@ -158,6 +158,15 @@ def test_arguments_that_change_from_step_to_step_are_those_of_the_call(tmp_path:
     expected = {step: {-1e-3 / (1 - 0.9 ** (step + 1))} for step in (1, 2)}
     assert told == expected
     assert math.isclose(first["addcdiv_"]["value"], -1e-3 / (1 - 0.9), rel_tol=1e-12)
+    copy, tree, back = tmp_path / "copy", tmp_path / "tree", tmp_path / "back"
+    for source, target, *options in ((dump, copy, "tap", "--steps", "1-2"), (dump, tree, "mindspore"), (tree, back, "tap")):
+        done = tensortap("convert", source, target, "--to", *options)
+        assert done.code == 0, done.err
+    kept = (dump / "calls.jsonl").read_text().splitlines()
+    assert (copy / "calls.jsonl").read_text().splitlines() == [line for line in kept if json.loads(line)["step"] > 0]
+    assert (back / "calls.jsonl").read_text().splitlines() == kept
+    _, summary = lines_of(replay(tmp_path, copy, "--json"))
+    assert (summary["differing"], summary["equal"] > 500) == (0, True)
     (dump / "calls.jsonl").unlink()
     _, summary = lines_of(replay(tmp_path, dump, "--json"))
     assert summary["differing"] > 50, "it is these that make the calls again"

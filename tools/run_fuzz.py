@@ -33,6 +33,7 @@ SEEDS = {
     "where": (".txt",),
     "config": (".json",),
     "dialect": (".json",),
+    "requests": (".jsonl",),
 }
 
 

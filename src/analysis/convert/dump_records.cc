@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "convert/copied_documents.h"
 #include "convert/kept_origin.h"
 #include "convert/npy_values.h"
 #include "read/restored_dump.h"
@@ -64,6 +65,9 @@ class DumpCopy {
     if (const std::string_view bytes = dump_.attribute_bytes(); !bytes.empty() && parts_.documents != nullptr) {
       const Status kept = parts_.documents->add_attributes(bytes);
       if (kept.code() != StatusCode::kUnsupported) TENSORTAP_RETURN_IF_ERROR(kept);
+    }
+    if (layout_.keeps_arguments && parts_.documents != nullptr) {
+      TENSORTAP_RETURN_IF_ERROR(copy_step_documents(dump_, *parts_.documents));
     }
     TENSORTAP_RETURN_IF_ERROR(add_ops());
     return add_rows(rows, progress);

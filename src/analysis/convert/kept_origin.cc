@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "convert/copied_documents.h"
 #include "read/restored_dump.h"
 #include "registry/registry.h"
 
@@ -35,6 +36,9 @@ std::string origin_manifest(const DumpIndex& dump, std::span<const KeptRecord> r
 }
 
 Status write_records(const DumpIndex& dump, std::span<const KeptRecord> records, LayoutWriter& writer) {
+  if (KeepsDocuments* documents = writer.parts().documents; documents != nullptr) {
+    TENSORTAP_RETURN_IF_ERROR(copy_step_documents(dump, *documents));
+  }
   for (OpId op = 0; op < dump.ops().size(); ++op) TENSORTAP_RETURN_IF_ERROR(writer.add_op(op, dump.ops()[op]));
   for (const auto& [number, content, filed] : records) {
     RecordRow row = content;

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "base/text.h"
+#include "convert/copied_documents.h"
 #include "plan/spec_keys.h"
 #include "registry/registry.h"
 #include "tensor/statistics.h"
+#include "trace/step_documents.h"
 
 namespace tensortap {
 namespace {
@@ -50,6 +52,8 @@ constexpr Property kProperties[] = {
     {[](const Layout& layout) { return layout.keeps.threads; }, "calls", "threads, and how often an op had run"},
     {[](const Layout& layout) { return layout.keeps.histogram; }, "histograms", "histograms"},
     {[](const Layout& layout) { return layout.keeps.sketches; }, "sketches", "sketches by channel and block"},
+    {[](const Layout& layout) { return layout.keeps_arguments; }, "arguments", "arguments of calls that are no tensors"},
+    {[](const Layout& layout) { return layout.keeps_arguments; }, "requests", "requests of serving engines"},
     {[](const Layout& layout) { return layout.keeps.names; }, "lists", "elements of sequences: they are separate tensors"},
     {[](const Layout& layout) { return layout.keeps.scalars; }, "scalars", "tensors without dimensions: they are vectors of one element"},
     {[](const Layout& layout) { return layout.keeps.empty_tensors; }, "empty", "tensors without elements: they have no file"},
@@ -76,6 +80,8 @@ Found look_at(const DumpIndex& dump) {
   found.kinds["names"] = dump.ops().size();
   found.kinds["edges"] = edges ? dump.ops().size() : 0;
   found.kinds["order"] = dump.rows().size();
+  found.kinds["arguments"] = lines_of_document(dump, kCallsDocument);
+  found.kinds["requests"] = lines_of_document(dump, kRequestsDocument);
   for (size_t i = 0; i < dump.rows().size(); ++i) {
     const RecordRow& row = dump.rows()[i];
     found.statistics |= row.stats.valid;

@@ -27,6 +27,7 @@ class ChosenDump : public DumpIndex {
   std::span<const std::string> problems() const override { return whole_->problems(); }
   std::vector<std::string> unknown_columns() const override { return whole_->unknown_columns(); }
   std::string_view attribute_bytes() const override { return whole_->attribute_bytes(); }
+  Result<std::string> document(std::string_view name) const override { return whole_->document(name); }
   std::vector<uint64_t> histogram(size_t row) const override {
     return row < numbers_.size() ? whole_->histogram(numbers_[row]) : std::vector<uint64_t>();
   }

@@ -8,6 +8,7 @@
 #include "base/json_members.h"
 #include "base/text.h"
 #include "trace/model_phase.h"
+#include "trace/step_documents.h"
 
 namespace tensortap {
 namespace {
@@ -49,12 +50,9 @@ Json requests_json(const StepRequests& step) {
   return {{"step", step.step}, {"model_phase", model_phase_name(step.phase)}, {"rows", step.rows}, {"requests", std::move(requests)}};
 }
 
-Result<RequestsFile> read_requests(const std::string& folder) {
+RequestsFile parse_requests(std::string_view text) {
   RequestsFile file;
-  const Result<std::string> text = read_file(join_path(folder, kRequestsDocument));
-  if (!text.ok() && text.status().code() == StatusCode::kNotFound) return file;
-  if (!text.ok()) return text.status();
-  for (const std::string_view line : split(*text, '\n')) {
+  for (const std::string_view line : split(text, '\n')) {
     if (line.empty()) continue;
     if (auto step = step_of(line)) {
       file.steps.push_back(*std::move(step));
@@ -63,6 +61,13 @@ Result<RequestsFile> read_requests(const std::string& folder) {
     }
   }
   return file;
+}
+
+Result<RequestsFile> read_requests(const std::string& folder) {
+  const Result<std::string> text = read_file(join_path(folder, kRequestsDocument));
+  if (!text.ok() && text.status().code() == StatusCode::kNotFound) return RequestsFile();
+  if (!text.ok()) return text.status();
+  return parse_requests(*text);
 }
 
 Result<RowRange> rows_of_request(const StepRequests& step, std::string_view request, std::span<const int64_t> dims) {

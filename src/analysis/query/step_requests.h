@@ -38,6 +38,8 @@ struct RequestsFile {
   std::vector<StepRequests> steps;  // in the order of the calls; a step may have several
   uint64_t unreadable = 0;          // lines
 };
+// Reads any text.
+RequestsFile parse_requests(std::string_view text);
 // Reads the file of the dump in this folder; a missing file has no steps. Errors: those of read_file() but kNotFound.
 Result<RequestsFile> read_requests(const std::string& folder);
 

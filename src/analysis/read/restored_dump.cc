@@ -71,6 +71,7 @@ class RestoredDump : public DumpIndex {
     const size_t kept = row < content_.rows.size() ? content_.joined[row].origin : kNoRow;
     return kept == kNoRow ? std::vector<uint64_t>() : origin_->histogram(kept);
   }
+  Result<std::string> document(std::string_view name) const override { return origin_->document(name); }
   Result<TensorSketch> sketch(size_t row) const override {
     const size_t kept = row < content_.rows.size() ? content_.joined[row].origin : kNoRow;
     return kept == kNoRow ? DumpIndex::sketch(row) : origin_->sketch(kept);

@@ -13,6 +13,7 @@
 #include "session/no_layout.h"
 #include "session/plan_change.h"
 #include "trace/scoped_name.h"
+#include "trace/step_documents.h"
 
 namespace tensortap {
 namespace {

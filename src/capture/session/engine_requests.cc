@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "session/capture_session.h"
-#include "trace/model_phase.h"
+#include "trace/step_documents.h"
 
 namespace tensortap {
 

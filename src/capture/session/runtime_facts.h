@@ -39,9 +39,7 @@ class RuntimeFacts {
   std::map<std::string, std::string, std::less<>> facts_;  // guarded by mutex_
 };
 
-// The file of what calls were given beside tensors, and a line of it. `json` is the text of an object. Errors: kInvalidArgument for other
-// text.
-inline constexpr std::string_view kCallsDocument = "calls.jsonl";
+// A line of kCallsDocument. `json` is the text of an object. Errors: kInvalidArgument for other text.
 Result<std::string> arguments_line(OpId op, int64_t step, uint32_t call, std::string_view json);
 
 }  // namespace tensortap

@@ -50,6 +50,7 @@ class CrashedDump : public DumpIndex {
   std::span<const OpInfo> ops() const override { return ops_; }
   std::string manifest() const override { return manifest_; }
   std::string_view attribute_bytes() const override { return dump_->attribute_bytes(); }
+  Result<std::string> document(std::string_view name) const override { return dump_->document(name); }
   std::span<const std::string> problems() const override { return problems_; }
   Completeness completeness() const override {
     Completeness completeness = dump_->completeness();

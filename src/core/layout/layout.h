@@ -158,7 +158,7 @@ struct Layout {
   bool has_profiles = false;  // whether CaptureSpec::profile chooses between releases
   Keeps keeps = {};
   bool takes_plan_changes = false;  // whether a dump can go on under another plan (CaptureSession::replace_plan)
-  bool keeps_arguments = false;     // whether a file holds the arguments of calls other than tensors (docs/layouts/tap.md, calls.jsonl)
+  bool keeps_arguments = false;     // whether it takes kStepDocuments (trace/step_documents.h)
   bool tells_calls_apart = false;   // whether each call is a separate op (TENSORTAP_IDENTITY_CALL)
   bool copies_inputs = false;       // whether a converted dump takes an op's inputs from the records of their producers
 };

@@ -53,6 +53,9 @@ class DumpIndex {
   // Serialised values of attributes, to which OpInfo::attributes refer as {"ref": [offset, size]} (docs/layouts/tap.md); borrowed, empty
   // where there are none.
   [[nodiscard]] virtual std::string_view attribute_bytes() const { return {}; }
+  // The content of a file of kStepDocuments; op numbers in it are those of ops(). kNotFound when the dump has none, kExhausted when it is
+  // too large.
+  [[nodiscard]] virtual Result<std::string> document(std::string_view name) const { return not_found(std::string(name)); }
   // Exponent histogram of a record as 283 numbers (bins, zero, nan, inf); empty when none was taken.
   virtual std::vector<uint64_t> histogram(size_t row) const = 0;
   // The sketch of a record of which has_sketch() is true. kNotFound when there is none, kCorrupt when the files do not hold it.

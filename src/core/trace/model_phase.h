@@ -1,4 +1,4 @@
-// Names of what a model does in a step, and the file of the requests that a serving engine calls its model for.
+// Names of what a model does in a step.
 
 #ifndef TENSORTAP_TRACE_MODEL_PHASE_H_
 #define TENSORTAP_TRACE_MODEL_PHASE_H_
@@ -16,9 +16,6 @@ inline ModelPhase model_phase_of(std::string_view name) {
   }
   return ModelPhase::kNone;
 }
-
-// A file of a dump: a line for each call of the model (docs/layouts/tap.md).
-inline constexpr std::string_view kRequestsDocument = "requests.jsonl";
 
 }  // namespace tensortap
 

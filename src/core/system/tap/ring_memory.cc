@@ -141,7 +141,8 @@ RecordRow copy_of(const RecordRow& row) {
   return copy;
 }
 
-// Adds the row `number`, or notes that it is not complete yet. A row whose state is the same before and after it is copied was whole meanwhile.
+// Adds the row `number`, or notes that it is not complete yet. A row whose state is the same before and after it is copied was whole
+// meanwhile.
 void take_row(const RingMemory& memory, uint64_t number, LeftRing& content) {
   const uint64_t block = number / kBlockRows;
   const size_t slot = number % kRingRows;

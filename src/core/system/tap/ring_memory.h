@@ -71,8 +71,8 @@ LeftRing read_left_ring(const File& records);
 // Adds the rows of a ring to its records.npy. A row that the file has in part only, or without its values, is replaced. Returns how many
 // rows were missing. Only if the writer is dead.
 Result<uint64_t> add_left_rows(File& records, std::span<const LeftRow> rows);
-// The same for the bytes of the file, read after the ring, with room for kRingRows behind them. Rows that were not complete when the ring was
-// read are marked as such: the writer may have been about to write them, and the bytes may have only a part.
+// The same for the bytes of the file, read after the ring, with room for kRingRows behind them. Rows that were not complete when the ring
+// was read are marked as such: the writer may have been about to write them, and the bytes may have only a part.
 uint64_t add_left_rows(std::span<std::byte> records, const LeftRing& left);
 // Removes the ring of a file whose writer is dead, and what settle_left_rings() wrote of it.
 void remove_ring(const File& records);

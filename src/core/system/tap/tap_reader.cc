@@ -26,6 +26,7 @@ namespace tensortap::tap {
 namespace {
 
 constexpr uint64_t kLargestManifest = uint64_t{256} << 20;
+constexpr uint64_t kLargestDocument = uint64_t{1} << 30;
 
 // A file that is mapped when it is first asked for.
 class LazyMap {
@@ -55,7 +56,8 @@ class LazyMap {
 class Index : public DumpIndex {
  public:
   explicit Index(const std::string& folder)
-      : tensors_(join_path(folder, kTensorsFile)),
+      : folder_(folder),
+        tensors_(join_path(folder, kTensorsFile)),
         histograms_(join_path(folder, kHistogramsFile)),
         sketches_(join_path(folder, kSketchesFile)),
         channels_(join_path(folder, kChannelsFile)),
@@ -73,6 +75,7 @@ class Index : public DumpIndex {
   std::span<const std::string> problems() const override { return problems_; }
   Completeness completeness() const override { return completeness_; }
   std::string_view attribute_bytes() const override;
+  Result<std::string> document(std::string_view name) const override { return read_file(join_path(folder_, name), kLargestDocument); }
   std::vector<uint64_t> histogram(size_t row) const override;
   Result<TensorSketch> sketch(size_t row) const override;
 
@@ -85,6 +88,7 @@ class Index : public DumpIndex {
   Status read_records(const std::string& folder);
   Status check_crc(std::span<const std::byte> bytes, const ZipEntry& entry, size_t row) const;
 
+  const std::string folder_;
   MappedFile records_;
   TapRows rows_;
   std::vector<OpInfo> ops_;
