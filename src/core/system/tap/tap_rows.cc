@@ -114,7 +114,7 @@ Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished) {
         concat("records.npy: ", begin.rows, " rows by the header, ", result.rows.size(), " complete ones in the file"));
   }
   if (result.gaps > 0)
-    result.problems.push_back(concat("records.npy: ", result.gaps, " rows were begun and never completed; they are skipped"));
+    result.problems.push_back(concat("records.npy: ", result.gaps, " rows were begun and not completed; they are skipped"));
   return result;
 }
 
