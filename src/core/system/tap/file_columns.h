@@ -35,6 +35,7 @@ class FileColumns {
 
   // Whether the row's writer came to its end with it. `row` has any alignment.
   [[nodiscard]] bool is_committed(const std::byte* row) const;
+  void unmark(std::byte* row) const { row[committed_at_] = std::byte{0}; }  // is_committed() becomes false
   [[nodiscard]] RecordRow row_at(const std::byte* row) const;
 
  private:

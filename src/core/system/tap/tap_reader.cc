@@ -195,14 +195,23 @@ void Index::read_ops(const std::string& folder) {
   ops_ = parse_ops(file->text(), problems_);
 }
 
+// A program without shared memory writes its rows into the file alone. Those that were complete once are whole when they are read again.
+Result<MappedFile> open_without_ring(const File& file, const std::string& path, bool is_running) {
+  TENSORTAP_ASSIGN_OR_RETURN(MappedFile before, MappedFile::open_settled(path));
+  if (!is_running || before.bytes().empty() || before.bytes().size() > MappedFile::kMostCopied) return before;
+  TENSORTAP_ASSIGN_OR_RETURN(MappedFile now, MappedFile::open_with_room(file, 0));
+  keep_complete(before.bytes(), now.own_bytes());
+  return now;
+}
+
 // The rows of a ring are read before the file: they may go into the file meanwhile, and never the other way. While another process writes
 // them there, be it the program or one that settles its ring, the file may have a part of a row.
 // Without `left` the dump is finished.
-Result<MappedFile> open_records(const std::string& path, LeftRing* left) {
+Result<MappedFile> open_records(const std::string& path, LeftRing* left, bool is_running) {
   if (left == nullptr) return MappedFile::open_settled(path);
   TENSORTAP_ASSIGN_OR_RETURN(const File file, File::open(path, O_RDONLY));
   *left = read_left_ring(file);
-  if (left->rows.empty() && left->unready.empty()) return MappedFile::open_settled(path);
+  if (left->rows.empty() && left->unready.empty()) return open_without_ring(file, path, is_running);
   TENSORTAP_ASSIGN_OR_RETURN(MappedFile map, MappedFile::open_with_room(file, kRingRows * sizeof(RecordRow)));
   add_left_rows(map.own_bytes(), *left);
   return map;
@@ -210,7 +219,7 @@ Result<MappedFile> open_records(const std::string& path, LeftRing* left) {
 
 Status Index::read_records(const std::string& folder) {
   LeftRing left;
-  Result<MappedFile> file = open_records(join_path(folder, kRecordsFile), finished_ ? nullptr : &left);
+  Result<MappedFile> file = open_records(join_path(folder, kRecordsFile), finished_ ? nullptr : &left, is_running_);
   if (!file.ok()) {
     problems_.push_back(concat("the records are not known: ", file.status().message()));
     return {};

@@ -83,6 +83,17 @@ void find_committed(const std::byte* data, uint64_t available, const FileColumns
 
 }  // namespace
 
+void keep_complete(std::span<const std::byte> before, std::span<std::byte> now) {
+  std::vector<std::string> told_later;
+  const Result<Begin> begin = read_begin(now, told_later);
+  if (!begin.ok() || begin->damaged) return;
+  const FileColumns& columns = begin->columns;
+  for (uint64_t at = begin->offset; at + columns.row_bytes() <= now.size(); at += columns.row_bytes()) {
+    const bool was_complete = at + columns.row_bytes() <= before.size() && columns.is_committed(before.data() + at);
+    if (!was_complete) columns.unmark(now.data() + at);
+  }
+}
+
 Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished) {
   TapRows result;
   TENSORTAP_ASSIGN_OR_RETURN(const Begin begin, read_begin(bytes, result.problems));

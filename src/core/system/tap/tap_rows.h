@@ -30,6 +30,10 @@ struct TapRows {
 // missing or has another type.
 Result<TapRows> read_rows(std::span<const std::byte> bytes, bool finished);
 
+// `before` and `now` are the bytes of a records.npy that a program writes, read one after the other. Marks rows in `now` as not complete
+// that are not complete in `before`: a part of them may be missing.
+void keep_complete(std::span<const std::byte> before, std::span<std::byte> now);
+
 }  // namespace tensortap::tap
 
 #endif  // TENSORTAP_SYSTEM_TAP_TAP_ROWS_H_
