@@ -352,6 +352,14 @@ std::vector<std::tuple<OpId, uint32_t, OpId>> edges_of(const PythonDump& dump) {
   return edges;
 }
 
+// None where the dump has none.
+nb::object document_of(const PythonDump& dump, const std::string& name) {
+  Result<std::string> text = dump.index().document(name);
+  if (text.status().code() == StatusCode::kNotFound) return nb::none();
+  const std::string content = value_or_throw(std::move(text));
+  return nb::bytes(content.data(), content.size());
+}
+
 nb::list problems_of(const PythonDump& dump) {
   nb::list problems;
   for (const std::string& problem : dump.index().problems()) problems.append(to_str(problem));
@@ -377,6 +385,7 @@ void bind_dump(nb::module_& module) {
       .def_prop_ro("manifest", [](const PythonDump& dump) { return to_str(dump.index().manifest()); })
       .def_prop_ro("completeness",
                    [](const PythonDump& dump) { return to_str(to_json_text(completeness_json(dump.index().completeness()))); })
+      .def("document", document_of)
       .def_prop_ro("problems", problems_of)
       .def_prop_ro("unknown_columns",
                    [](const PythonDump& dump) {

@@ -262,6 +262,10 @@ def test_a_round_of_an_engine_has_a_phase_and_its_requests(tmp_path: Path) -> No
         assert package.open(folder / "copy").requests() == lines[2:5]
         done = tensortap("convert", dump.folder, folder / "tree", "--to", "mindspore")
         assert "requests of serving engines" in done.err, done.err
+        assert package.open(folder / "tree").requests() == lines
+        assert (
+            tensortap("ls", folder / "tree", "--requests", "--json").objects == tensortap("ls", dump.folder, "--requests", "--json").objects
+        )
         assert "requests.jsonl" in json.loads((dump.folder / "run.json").read_text())["files"]
 
 

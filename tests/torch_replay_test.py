@@ -165,8 +165,9 @@ def test_arguments_that_change_from_step_to_step_are_those_of_the_call(tmp_path:
     kept = (dump / "calls.jsonl").read_text().splitlines()
     assert (copy / "calls.jsonl").read_text().splitlines() == [line for line in kept if json.loads(line)["step"] > 0]
     assert (back / "calls.jsonl").read_text().splitlines() == kept
-    _, summary = lines_of(replay(tmp_path, copy, "--json"))
-    assert (summary["differing"], summary["equal"] > 500) == (0, True)
+    for converted in (copy, tree, back):
+        _, summary = lines_of(replay(tmp_path, converted, "--json"))
+        assert (summary["differing"], summary["equal"] > 500) == (0, True), converted.name
     (dump / "calls.jsonl").unlink()
     _, summary = lines_of(replay(tmp_path, dump, "--json"))
     assert summary["differing"] > 50, "it is these that make the calls again"

@@ -7,7 +7,6 @@ import functools
 import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,12 +98,9 @@ class Dump(ModuleReading, RecordSelection):
             ``first_row``, ``rows``, ``position`` (tokens that were computed before) and ``prompt`` (tokens of the prompt). The rows are
             those of tensors that have as many rows as the batch: ``dump[record][first_row : first_row + rows]``. Empty for other programs.
         """
-        try:
-            lines = Path(self.path, "requests.jsonl").read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
-            return []
+        text = (self._core.document("requests.jsonl") or b"").decode(errors="replace")
         read = []
-        for line in lines:  # one that is cut is of a program that was killed
+        for line in text.splitlines():  # one that is cut is of a program that was killed
             with contextlib.suppress(ValueError, RecursionError):
                 one = json.loads(line)
                 if isinstance(one, dict) and isinstance(one.get("requests"), list):

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tensortap._dump import Dump
+from tensortap._error import Error
 from tensortap._ops import Op
 
 OUTPUT, INPUT = 0, 1
 FORWARD = 1
 FAILED_OP = 8
 _MOST_LINE = 8 << 20
-_MOST_BYTES = 1 << 30
 
 
 @dataclass
@@ -100,18 +100,20 @@ def read_arguments(dump: Dump) -> Arguments:
     runtime = dump.manifest.get("runtime")
     missing = runtime.get("arguments_missing_from_step") if isinstance(runtime, dict) else None
     found.missing_from = missing if isinstance(missing, int) else None
-    path = Path(dump.path) / "calls.jsonl"
-    if not path.is_file() or path.stat().st_size > _MOST_BYTES:
-        found.unreadable = int(path.is_file())
+    try:
+        text = dump._core.document("calls.jsonl")
+    except Error:  # too large
+        text, found.unreadable = None, 1
+    if text is None:
         found.unknown = not isinstance(runtime, dict) or "threads" not in runtime
         return found
-    with path.open("rb") as lines:
-        while line := lines.readline(_MOST_LINE):
-            key, arguments = _parsed(line)
-            if key is None:
-                found.unreadable += 1
-            else:
-                found.by_call[key] = arguments
+    lines = io.BytesIO(text)
+    while line := lines.readline(_MOST_LINE):
+        key, arguments = _parsed(line)
+        if key is None:
+            found.unreadable += 1
+        else:
+            found.by_call[key] = arguments
     return found
 
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/files.h"
 #include "base/json_members.h"
 #include "base/text.h"
 #include "trace/model_phase.h"
@@ -63,8 +62,8 @@ RequestsFile parse_requests(std::string_view text) {
   return file;
 }
 
-Result<RequestsFile> read_requests(const std::string& folder) {
-  const Result<std::string> text = read_file(join_path(folder, kRequestsDocument));
+Result<RequestsFile> read_requests(const DumpIndex& dump) {
+  const Result<std::string> text = dump.document(kRequestsDocument);
   if (!text.ok() && text.status().code() == StatusCode::kNotFound) return RequestsFile();
   if (!text.ok()) return text.status();
   return parse_requests(*text);

@@ -11,6 +11,7 @@
 
 #include "base/json_fwd.h"
 #include "base/status.h"
+#include "trace/dump_index.h"
 #include "trace/op_info.h"
 
 namespace tensortap {
@@ -40,8 +41,8 @@ struct RequestsFile {
 };
 // Reads any text.
 RequestsFile parse_requests(std::string_view text);
-// Reads the file of the dump in this folder; a missing file has no steps. Errors: those of read_file() but kNotFound.
-Result<RequestsFile> read_requests(const std::string& folder);
+// Reads the dump's own; a dump without any has no steps. Errors: those of DumpIndex::document() but kNotFound.
+Result<RequestsFile> read_requests(const DumpIndex& dump);
 
 struct RowRange {
   uint64_t first = 0;

@@ -3,36 +3,42 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <filesystem>
-#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "trace/vector_dump_index.h"
 
 namespace tensortap {
 namespace {
 
-class Requests : public testing::Test {
- protected:
-  Requests() { std::filesystem::create_directories(folder_); }
-  ~Requests() override { std::filesystem::remove_all(folder_); }
-  void write(std::string_view text) const { std::ofstream(folder_ + "/requests.jsonl") << text; }
+// A dump with this file, or without it.
+class TellingDump : public VectorDumpIndex {
+ public:
+  explicit TellingDump(std::optional<std::string> requests) : requests_(std::move(requests)) {}
+  [[nodiscard]] Result<std::string> document(std::string_view name) const override {
+    return requests_ && name == "requests.jsonl" ? Result<std::string>(*requests_) : VectorDumpIndex::document(name);
+  }
 
-  const std::string folder_ = testing::TempDir() + "/step_requests";
+ private:
+  std::optional<std::string> requests_;
 };
 
 StepRequests mixed() { return {4, ModelPhase::kPrefill, 8, {{"a", 0, 1, 9, 5, 0}, {"b", 1, 5, 0, 5, 0}}}; }
 
-TEST_F(Requests, OfADumpWithoutThemAreNone) {
-  const auto file = read_requests(folder_);
+TEST(Requests, OfADumpWithoutThemAreNone) {
+  const auto file = read_requests(TellingDump(std::nullopt));
   ASSERT_TRUE(file.ok());
   EXPECT_TRUE(file->steps.empty());
   EXPECT_EQ(file->unreadable, 0U);
 }
 
-TEST_F(Requests, AreReadLineByLine) {
-  write(
+TEST(Requests, AreReadLineByLine) {
+  const TellingDump dump(
       "{\"step\":4,\"model_phase\":\"decode\",\"rows\":2,\"requests\":[{\"id\":\"a\",\"first_row\":0,\"rows\":1,\"position\":9,\"prompt\":"
       "5}]}\n"
       "[]\n{\"step\":\"x\"}\n{\"step\":5,\"requests\":[7]}\n{\"step\":6,\"requ");
-  const auto file = read_requests(folder_);
+  const auto file = read_requests(dump);
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(file->unreadable, 3U);
   ASSERT_EQ(file->steps.size(), 2U);
@@ -44,14 +50,14 @@ TEST_F(Requests, AreReadLineByLine) {
   EXPECT_EQ(file->steps[1].requests[0].id, "") << "what is no object says nothing";
 }
 
-TEST_F(Requests, HaveTheRowsOfTheirTokens) {
+TEST(Requests, HaveTheRowsOfTheirTokens) {
   const auto rows = rows_of_request(mixed(), "b", std::array<int64_t, 2>{8, 128});
   ASSERT_TRUE(rows.ok());
   EXPECT_EQ(rows->first, 1U);
   EXPECT_EQ(rows->count, 5U) << "the last two rows belong to none";
 }
 
-TEST_F(Requests, HaveARowOfWhatHasOneForEach) {
+TEST(Requests, HaveARowOfWhatHasOneForEach) {
   const auto rows = rows_of_request(mixed(), "b", std::array<int64_t, 2>{2, 128});
   ASSERT_TRUE(rows.ok());
   EXPECT_EQ(rows->first, 1U);
@@ -61,13 +67,13 @@ TEST_F(Requests, HaveARowOfWhatHasOneForEach) {
   EXPECT_FALSE(rows_of_request(guessing, "b", std::array<int64_t, 2>{2, 128}).ok()) << "a request has several rows of logits then";
 }
 
-TEST_F(Requests, HaveNoRowsOfOtherTensors) {
+TEST(Requests, HaveNoRowsOfOtherTensors) {
   EXPECT_EQ(rows_of_request(mixed(), "b", std::array<int64_t, 1>{7}).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(rows_of_request(mixed(), "b", {}).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(rows_of_request(mixed(), "c", std::array<int64_t, 1>{8}).status().code(), StatusCode::kNotFound);
 }
 
-TEST_F(Requests, OfADamagedFileDoNotReachBeyondTheTensor) {
+TEST(Requests, OfADamagedFileDoNotReachBeyondTheTensor) {
   StepRequests wrong = mixed();
   wrong.requests[1].rows = UINT64_MAX;
   EXPECT_FALSE(rows_of_request(wrong, "b", std::array<int64_t, 1>{8}).ok());

@@ -112,10 +112,12 @@ Result<ExitCode> list_requests(const LsOptions& options, Terminal& terminal) {
     return invalid_argument("--requests lists no records: of the options that choose, only --steps, --last and --part apply");
   }
   TENSORTAP_ASSIGN_OR_RETURN(const AskedParts asked, asked_parts(options.dump, options.part));
+  AnsweredDumps dumps;
+  TENSORTAP_ASSIGN_OR_RETURN(const std::vector<OpenPart> parts, open_parts(terminal, asked, dumps));
   std::vector<RequestsOfPart> listed;
   uint64_t count = 0;
-  for (const DumpPart& part : asked.parts) {
-    TENSORTAP_ASSIGN_OR_RETURN(RequestsFile file, read_requests(part.path));
+  for (const auto& [part, dump] : parts) {
+    TENSORTAP_ASSIGN_OR_RETURN(RequestsFile file, read_requests(*dump));
     if (file.unreadable > 0)
       terminal.warn(fmt::format("{}: {} of its requests cannot be read", part.path, counted(file.unreadable, "line")));
     TENSORTAP_RETURN_IF_ERROR(choose_steps(options.query, file.steps));

@@ -204,7 +204,7 @@ Result<RecordData> read_values(const ShowOptions& options, const DumpIndex& dump
 
 // The index of the rows that a request has of a record, as --at has it: "3:8".
 Result<std::string> rows_of(const std::string& request, const OpenPart& part, size_t index) {
-  TENSORTAP_ASSIGN_OR_RETURN(const RequestsFile file, read_requests(part.part.path));
+  TENSORTAP_ASSIGN_OR_RETURN(const RequestsFile file, read_requests(*part.dump));
   const RecordRow& row = part.dump->rows()[index];
   if ((row.value_flags & kValueParameter) != 0 || op_of(*part.dump, row).type == kInitializerType) {
     return invalid_argument("--request: the tensor is a parameter, which belongs to all requests");
