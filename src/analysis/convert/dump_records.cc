@@ -22,12 +22,10 @@
 namespace tensortap {
 namespace {
 
-// A member of the dump's own manifest.
-std::string manifest_text(const DumpIndex& dump, const char* name) {
-  const Result<Json> manifest = parse_json(dump.manifest(), "manifest");
-  if (!manifest.ok() || !manifest->is_object()) return "";
-  const auto found = manifest->find(name);
-  return found != manifest->end() && found->is_string() ? found->get<std::string>() : "";
+// A text of the dump's own manifest; "" where it is none.
+std::string manifest_text(const Json& manifest, const char* name) {
+  const auto found = manifest.find(name);
+  return found != manifest.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 Payload payload_of(const DumpIndex& dump) {
@@ -207,11 +205,12 @@ Status copy_dump(const DumpIndex& dump, const std::string& source, const Layout&
                  const ConvertProgress& progress, ConvertReport& report) {
   DumpInfo info;
   info.folder = folder;
-  info.program = manifest_text(dump, "program");
+  const Json manifest = manifest_json(dump);
+  info.program = manifest_text(manifest, "program");
   if (info.program.empty()) info.program = file_name(source);
-  info.source = manifest_text(dump, "source");
+  info.source = manifest_text(manifest, "source");
   info.model = dump.model();
-  info.timestamp = manifest_text(dump, "timestamp");
+  info.timestamp = manifest_text(manifest, "timestamp");
   CaptureSpec spec;
   spec.layout = layout.name;
   spec.payload = payload_of(dump);

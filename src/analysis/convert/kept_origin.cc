@@ -57,8 +57,7 @@ Status write_records(const DumpIndex& dump, std::span<const KeptRecord> records,
 std::string manifest_of_copy(const DumpIndex& dump) {
   const Completeness state = dump.completeness();
   if (state.holds_all()) return dump.manifest();
-  Result<Json> parsed = parse_json(dump.manifest(), "manifest");
-  Json manifest = parsed.ok() && parsed->is_object() ? *std::move(parsed) : Json::object();
+  Json manifest = manifest_json(dump);
   manifest[kIncompleteMember] = state.reasons;
   if (state.reasons.empty()) manifest[kIncompleteMember].push_back("the dump was copied while a program still wrote it");
   return to_json_text(manifest);

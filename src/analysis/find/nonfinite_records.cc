@@ -69,8 +69,8 @@ size_t count_not_looked_at(const DumpIndex& dump) {
 }
 
 uint64_t count_left_out(const DumpIndex& dump) {
-  const Result<Json> manifest = parse_json(dump.manifest(), "manifest");
-  const Json* losses = manifest.ok() ? member(*manifest, "losses") : nullptr;
+  const Json manifest = manifest_json(dump);
+  const Json* losses = member(manifest, "losses");
   if (losses == nullptr || !losses->is_array()) return 0;
   uint64_t lost = 0;
   for (const Json& loss : *losses) lost += text_in(loss, "kind") == "limit" ? count_in(loss, "count") : 0;

@@ -10,8 +10,8 @@ namespace tensortap {
 
 Json told_nonfinite(const DumpIndex& dump) {
   if (dump.completeness().state != DumpState::kIncomplete) return nullptr;
-  const auto manifest = parse_json(dump.manifest(), "run.json");
-  const Json* told = manifest.ok() ? member(*manifest, "first_nonfinite") : nullptr;
+  const Json manifest = manifest_json(dump);
+  const Json* told = member(manifest, "first_nonfinite");
   if (told == nullptr || !told->is_object()) return nullptr;
   const Json* step = member(*told, "step");
   const std::string op = text_in(*told, "op");

@@ -23,14 +23,18 @@ bool has_sentence(std::string_view reason) {
   return std::ranges::any_of(kSentences, [&](const auto& one) { return one.first == reason; });
 }
 
+// A list of reasons among the "ops" of a manifest; empty where it has none.
+Json reasons_in(const Json& manifest, const char* list) {
+  const Json* ops = member(manifest, "ops");
+  const Json* reasons = ops == nullptr ? nullptr : member(*ops, list);
+  return reasons != nullptr && reasons->is_array() ? *reasons : Json::array();
+}
+
 }  // namespace
 
 Json unseen_ops_json(const Json& manifest) {
   Json list = Json::array();
-  const Json* ops = member(manifest, "ops");
-  const Json* reasons = ops == nullptr ? nullptr : member(*ops, "not_captured");
-  if (reasons == nullptr || !reasons->is_array()) return list;
-  for (const Json& one : *reasons) {
+  for (const Json& one : reasons_in(manifest, "not_captured")) {
     if (count_in(one, "count") > 0 && ran_unseen(text_in(one, "reason"))) list.push_back(one);
   }
   return list;
@@ -42,11 +46,8 @@ bool has_reason(const Json& reasons, std::string_view reason) {
 
 uint64_t count_hidden_ops(const Json& manifest) {
   uint64_t count = 0;
-  const Json* ops = member(manifest, "ops");
   for (const char* list : {"not_captured", "partly"}) {
-    const Json* reasons = ops == nullptr ? nullptr : member(*ops, list);
-    if (reasons == nullptr || !reasons->is_array()) continue;
-    for (const Json& one : *reasons) count += hides_values(text_in(one, "reason")) ? count_in(one, "count") : 0;
+    for (const Json& one : reasons_in(manifest, list)) count += hides_values(text_in(one, "reason")) ? count_in(one, "count") : 0;
   }
   return count;
 }

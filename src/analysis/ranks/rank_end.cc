@@ -57,8 +57,7 @@ std::string_view end_name(HowItEnded how) {
 }
 
 std::map<int64_t, RankEnd> ends_of(const DumpIndex& dump) {
-  const auto parsed = parse_json(dump.manifest(), "run.json");
-  const Json manifest = parsed.ok() && parsed->is_object() ? *parsed : Json::object();
+  const Json manifest = manifest_json(dump);
   const HowItEnded how = how_it_ended(dump, manifest);
   const Json* crash = member(manifest, "crash");
   const Json failed = failed_op(dump);

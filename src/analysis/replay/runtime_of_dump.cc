@@ -20,11 +20,10 @@ std::string text_member(const Json& object, const char* key) {
 
 RuntimeOfDump runtime_of(const DumpIndex& dump) {
   RuntimeOfDump runtime;
-  const Result<Json> manifest = parse_json(dump.manifest(), "");
-  if (!manifest.ok() || !manifest->is_object()) return runtime;
-  runtime.source = text_member(*manifest, "source");
-  const auto facts = manifest->find("runtime");
-  if (facts == manifest->end() || !facts->is_object()) return runtime;
+  const Json manifest = manifest_json(dump);
+  runtime.source = text_member(manifest, "source");
+  const auto facts = manifest.find("runtime");
+  if (facts == manifest.end() || !facts->is_object()) return runtime;
   runtime.library = text_member(*facts, "library");
   if (const auto threads = facts->find("threads"); threads != facts->end() && threads->is_number_unsigned()) {
     runtime.threads = static_cast<int>(std::min<uint64_t>(threads->get<uint64_t>(), 4096));

@@ -19,8 +19,7 @@ constexpr size_t kMostWatchedFiles = 64;  // of trees with a file for each tenso
 
 ServedDump::ServedDump(std::string path, std::string folder, std::unique_ptr<DumpIndex> index)
     : path_(std::move(path)), folder_(std::move(folder)), index_(std::move(index)), files_(look()) {
-  auto manifest = parse_json(index_->manifest(), "run.json");
-  manifest_ = manifest.ok() && manifest->is_object() ? *std::move(manifest) : Json::object();
+  manifest_ = manifest_json(*index_);
 }
 
 Result<std::shared_ptr<const ServedDump>> ServedDump::open(const std::string& path, bool is_live, const SourceFiles& sources) {

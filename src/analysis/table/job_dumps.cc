@@ -53,10 +53,9 @@ Result<std::vector<JobDump>> find_job_dumps(std::span<const std::string> paths) 
 int64_t rank_of(const JobDump& place, const DumpIndex& dump) {
   if (!dump.rows().empty()) return dump.rows().front().rank;
   if (place.rank) return *place.rank;
-  const Result<Json> manifest = parse_json(dump.manifest(), place.path);
-  if (!manifest.ok() || !manifest->is_object()) return 0;
-  const auto rank = manifest->find("rank");
-  return rank != manifest->end() && rank->is_number_integer() ? rank->get<int64_t>() : 0;
+  const Json manifest = manifest_json(dump);
+  const auto rank = manifest.find("rank");
+  return rank != manifest.end() && rank->is_number_integer() ? rank->get<int64_t>() : 0;
 }
 
 }  // namespace tensortap
