@@ -18,13 +18,14 @@ import torch
 from . import graph_lines, node_arguments
 from ._functions import Functions
 from .compiled_graphs import BACKWARD, REPORTS, CompiledGraphs
+from .dump_sites import Row
 from .dynamo_frames import undisturbed
 from .generated_code import buffers_to_write
 from .generated_kernels import Kernel, KernelCall, calls_in, kernels_in
 from .graph_copy import has_calls
 from .graph_family import Family, compiling
 from .inductor_passes import PASS, LookPass
-from .launch_sites import CHANGED, FAILED, FIRST, IF_WRITTEN, INPUT, OUTPUT, SECOND, Begun, LaunchSites, Row
+from .launch_sites import CHANGED, FAILED, FIRST, IF_WRITTEN, INPUT, OUTPUT, SECOND, Begun, LaunchSites
 
 _MOST_FUSED = 100
 _COMPILED_BY_US = "cpp_pybinding"

@@ -7,13 +7,11 @@ import dataclasses
 import torch
 
 from ._functions import Functions
+from .dump_sites import DumpSites, Row
 
 OUTPUT, INPUT = 0, 1  # kinds of slots
 FIRST, SECOND, FAILED = 1, 2, 6  # a dump reports the inputs, then the outputs; or the inputs of a launch that raised
 CHANGED, IF_WRITTEN = 1, 4  # flags of a slot
-
-Row = tuple[int, int, int, int, int]
-"""Position of a tensor, kind, slot, element, flags."""
 
 
 @dataclasses.dataclass
@@ -38,7 +36,7 @@ class LaunchSites:
 
     def __init__(self, functions: Functions) -> None:
         self._functions = functions
-        self._sites: dict[tuple[int, int, int, tuple[Row, ...]], int] = {}
+        self._sites = DumpSites(functions)
 
     def dump(self, begun: Begun, moment: int) -> None:
         """Report the tensors of a launch.
@@ -52,11 +50,7 @@ class LaunchSites:
         """
         reads_after = moment == SECOND and self._functions.tells_reads_after()
         rows = (begun.inputs if reads_after else ()) + begun.outputs if moment == SECOND else begun.inputs
-        key = (begun.node, begun.phase, moment, rows)
-        if key not in self._sites:
-            self._sites[key] = self._functions.add_site(key[:3], rows)
-        with torch._C._AutoDispatchBelowAutograd():
-            torch.ops.tensortap.dump.default(begun.tensors, self._sites[key])
+        self._sites.dump((begun.node, begun.phase, moment), begun.tensors, rows)
 
     def name_of(self, tensor: torch.Tensor) -> str:
         """Give the name of the parameter that a tensor is, "" where it is none."""

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ._functions import Functions
+from .dump_sites import DumpSites, Row
 from .dynamo_frames import undisturbed
 from .naming import class_name_of
 from .nested_tensors import tensors_in
@@ -19,8 +20,6 @@ _OUTPUT, _INPUT = 0, 1  # kinds of slots
 _FIRST, _SECOND = 1, 2  # a dump node reports the inputs, then the outputs
 _MODULE = 2  # the level
 _DEEPEST = 8
-
-_Row = tuple[int, int, int, int, int]
 
 
 class ModuleEvents:
@@ -36,7 +35,7 @@ class ModuleEvents:
         self._functions = functions
         self._rounds = Rounds()
         self._nodes: dict[tuple[int, str, int], int] = {}
-        self._sites: dict[tuple[int, int, int, tuple[_Row, ...]], int] = {}
+        self._sites = DumpSites(functions)
 
     @undisturbed
     def begin(self, module: Any, is_root: bool, arguments: tuple[Any, ...]) -> _Begun | None:
@@ -104,7 +103,7 @@ class ModuleEvents:
 
     def _dump(self, begun: _Begun, moment: int, by_kind: Mapping[int, Iterable[Any]]) -> None:
         tensors: list[torch.Tensor] = []
-        rows: list[_Row] = []
+        rows: list[Row] = []
         for kind, values in by_kind.items():
             for slot, value in enumerate(values):
                 for element, tensor in enumerate(tensors_in(value, _DEEPEST)):
@@ -114,10 +113,7 @@ class ModuleEvents:
             # A call that read nothing has told nothing before.
             told = moment if moment == _FIRST or begun.told_first else 0
             begun.told_first = True
-            site = self._site(begun.node, begun.phase, told, tuple(rows))
-            # Below autograd: the dump is no operation of the program, and changes no version.
-            with torch._C._AutoDispatchBelowAutograd():
-                torch.ops.tensortap.dump.default(tensors, site)
+            self._sites.dump((begun.node, begun.phase, told), tensors, tuple(rows))
 
     def operation_at(self, path: str, type_name: str, path_of: Callable[[int], str]) -> int:
         """Give the number of the node of a module whose call is not seen, 0 when it is no operation.
@@ -139,12 +135,6 @@ class ModuleEvents:
         if key not in self._nodes:
             self._nodes[key] = self._functions.add_module(*key)
         return self._nodes[key]
-
-    def _site(self, node: int, phase: int, moment: int, rows: tuple[_Row, ...]) -> int:
-        key = (node, phase, moment, rows)
-        if key not in self._sites:
-            self._sites[key] = self._functions.add_site((node, phase, moment), rows)
-        return self._sites[key]
 
 
 def _results(result: Any) -> Iterable[Any]:
