@@ -6,18 +6,12 @@ import json
 import sys
 
 import xllamacpp
+from ggml_server import parameters_of
 
 
 def main() -> None:
     """Print what the model makes of the texts."""
-    parameters = xllamacpp.CommonParams()
-    parameters.model.path = sys.argv[1]
-    parameters.n_ctx = 256
-    parameters.n_parallel = 1
-    parameters.n_gpu_layers = 0
-    parameters.cpuparams.n_threads = 1
-    parameters.cpuparams_batch.n_threads = 1
-    parameters.fit_params = False
+    parameters = parameters_of(sys.argv[1])
     parameters.embedding = True
     server = xllamacpp.Server(parameters)
     answer = server.handle_embeddings({"input": ["ab cd", "w1 w2 w3 a"]})

@@ -9,22 +9,12 @@ import json
 import sys
 
 import xllamacpp
+from ggml_server import parameters_of
 
 
 def main() -> None:
     """Print what the model says."""
-    parameters = xllamacpp.CommonParams()
-    parameters.model.path = sys.argv[1]
-    parameters.n_ctx = 256
-    parameters.n_parallel = 1
-    parameters.n_gpu_layers = 0
-    parameters.cpuparams.n_threads = 1
-    parameters.cpuparams_batch.n_threads = 1
-    parameters.fit_params = False
-    if "no-mmap" in sys.argv[2:]:
-        parameters.load_mode = xllamacpp.llama_load_mode.LLAMA_LOAD_MODE_NONE
-    if "no-flash" in sys.argv[2:]:
-        parameters.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    parameters = parameters_of(sys.argv[1], sys.argv[2:])
     if "q8_0" in sys.argv[2:]:
         parameters.cache_type_k = parameters.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_Q8_0
     server = xllamacpp.Server(parameters)

@@ -14,21 +14,12 @@ import threading
 from typing import Any
 
 import xllamacpp
+from ggml_server import parameters_of
 
 
 def load(path: str, words: list[str]) -> Any:
     """Load a model."""
-    parameters = xllamacpp.CommonParams()
-    parameters.model.path = path
-    parameters.n_ctx = 256
-    parameters.n_parallel = 1
-    parameters.n_gpu_layers = 0
-    parameters.cpuparams.n_threads = 1
-    parameters.cpuparams_batch.n_threads = 1
-    parameters.fit_params = False
-    if "no-mmap" in words:
-        parameters.load_mode = xllamacpp.llama_load_mode.LLAMA_LOAD_MODE_NONE
-    return xllamacpp.Server(parameters)
+    return xllamacpp.Server(parameters_of(path, words))
 
 
 def ask(server: Any) -> str:

@@ -12,21 +12,15 @@ import threading
 from typing import Any
 
 import xllamacpp
+from ggml_server import parameters_of
 
 
 def server_of(path: str, words: list[str]) -> Any:
     """Load the model."""
-    parameters = xllamacpp.CommonParams()
-    parameters.model.path = path
+    parameters = parameters_of(path, words)
     parameters.n_ctx = 512
     parameters.n_parallel = 4 if "slots" in words else 1
-    parameters.n_gpu_layers = 0
-    parameters.cpuparams.n_threads = 1
-    parameters.cpuparams_batch.n_threads = 1
-    parameters.fit_params = False
     parameters.kv_unified = "unified" in words
-    if "no-flash" in words:
-        parameters.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     if "pieces" in words:
         parameters.n_ubatch = 8
         parameters.n_batch = 16

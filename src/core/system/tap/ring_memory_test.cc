@@ -74,6 +74,17 @@ void expect_rows(const std::string& folder, uint64_t rows) {
   for (uint64_t i = 0; i < rows; ++i) ASSERT_EQ((*dump)->rows()[i].sequence, i);
 }
 
+// A capture of this process that goes on, with `rows` rows.
+std::unique_ptr<RecordsFile> begin_capture(const std::string& folder, uint64_t rows) {
+  Result<std::unique_ptr<RecordsFile>> records = RecordsFile::create(*Folder::open(folder), Access::kPrivate);
+  EXPECT_TRUE(records.ok()) << records.status().message();
+  for (uint64_t i = 0; i < rows && records.ok(); ++i) {
+    RecordRow row = row_of(i);
+    EXPECT_TRUE((*records)->append(row).ok());
+  }
+  return records.ok() ? *std::move(records) : nullptr;
+}
+
 TEST(RingMemory, AKilledProgramLosesNoRow) {
   for (const uint64_t rows : {uint64_t{1}, kBlockRows, kBlockRows + 1, 3 * kRingRows - 1, 3 * kRingRows}) {
     const TemporaryFolder folder;
@@ -105,12 +116,7 @@ TEST(RingMemory, TheNextStartWritesWhatADeadProgramLeft) {
 
 TEST(RingMemory, ARunningProgramsRowsCanBeReadAndItsMemoryStays) {
   const TemporaryFolder folder;
-  const auto records = RecordsFile::create(*Folder::open(folder.path()), Access::kPrivate);
-  ASSERT_TRUE(records.ok());
-  for (uint64_t i = 0; i < 200; ++i) {
-    RecordRow row = row_of(i);
-    ASSERT_TRUE((*records)->append(row).ok());
-  }
+  const auto records = begin_capture(folder.path(), 200);
   expect_rows(folder.path(), 200);
   const TemporaryFolder next;
   const auto others = RecordsFile::create(*Folder::open(next.path()), Access::kPrivate);
@@ -178,17 +184,13 @@ TEST(RingMemory, AFileThatIsCutEndsNobody) {
 TEST(RingMemory, WhatIsCutBeforeTheEndIsLostAndTheRestStays) {
   const TemporaryFolder folder;
   const std::string path = join_path(folder.path(), kRecordsFile);
-  const auto records = RecordsFile::create(*Folder::open(folder.path()), Access::kPrivate);
-  ASSERT_TRUE(records.ok());
-  for (uint64_t i = 0; i < 1000; ++i) {
-    RecordRow row = row_of(i);
-    ASSERT_TRUE((*records)->append(row).ok());
-  }
-  ASSERT_TRUE((*records)->flush().ok());
+  const auto records = begin_capture(folder.path(), 1000);
+  ASSERT_NE(records, nullptr);
+  ASSERT_TRUE(records->flush().ok());
   ASSERT_EQ(truncate(path.c_str(), static_cast<off_t>(kRowsBegin + 300 * sizeof(RecordRow) + 1)), 0);
-  ASSERT_FALSE((*records)->flush().ok());
-  EXPECT_EQ((*records)->take_lost().records, 700U);
-  ASSERT_TRUE((*records)->finish().ok());
+  ASSERT_FALSE(records->flush().ok());
+  EXPECT_EQ(records->take_lost().records, 700U);
+  ASSERT_TRUE(records->finish().ok());
   expect_rows(folder.path(), 300);
 }
 
@@ -212,12 +214,7 @@ TEST(RingMemory, ARowThatTheFileHasInPartIsTheRings) {
 
 TEST(RingMemory, ARowThatIsWrittenWhileAnotherProcessReadsIsNotThereYet) {
   const TemporaryFolder folder;
-  const auto records = RecordsFile::create(*Folder::open(folder.path()), Access::kPrivate);
-  ASSERT_TRUE(records.ok());
-  for (uint64_t i = 0; i < 200; ++i) {
-    RecordRow row = row_of(i);
-    ASSERT_TRUE((*records)->append(row).ok());
-  }
+  const auto records = begin_capture(folder.path(), 200);
   for (const uint64_t number : {200, 300, 700}) write_part_of_row(folder.path(), number);
   expect_rows(folder.path(), 200);
 }
