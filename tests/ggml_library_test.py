@@ -10,11 +10,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from case_table import each_row
 from cli_support import COMMAND, ROOT, Done, tensortap
 from exec_support import compile_c
-from ggml_support import PYTHON, capture, lines_of_program, packages, run
+from ggml_support import PYTHON, GgmlDump, capture, lines_of_program, packages, run
 
 PROGRAM = """
 #include <stdio.h>
@@ -24,7 +25,7 @@ int main(void) {
   return 0;
 }
 """
-REASON_DIRECT = "graph that the program gave to a backend without a scheduler"
+REASON_DIRECT = "graph that the program gave to a backend, of a copy of ggml that cuts no graphs"
 
 released = pytest.mark.skipif(not PYTHON, reason="no Python with released packages over ggml: ./dev py and ./dev test make it")
 
@@ -58,8 +59,9 @@ def exec_in(folder: Path, *words: str | Path) -> Done:
 
 
 # B19
-def test_a_release_that_stores_tensors_otherwise_is_captured(tmp_path: Path) -> None:
-    dump = capture(tmp_path, fake_program(tmp_path), options=("--full",))
+@each_row("definitions", [(), ("-DFAKE_DIRECT",)])
+def test_a_release_that_stores_tensors_otherwise_is_captured(tmp_path: Path, definitions: tuple[str, ...]) -> None:
+    dump = capture(tmp_path, fake_program(tmp_path, *definitions), options=("--full",))
     assert lines_of_program(dump.printed) == ["computed 54"]
     assert [op["name"] for op in dump.ops] == ["a", "b", "sum", "product", "idle", "unchosen"]
     np.testing.assert_array_equal(dump.value("sum"), np.arange(6, dtype=np.float32) + 2)
@@ -121,6 +123,16 @@ def test_a_scheduler_whose_callback_is_not_found_is_counted(tmp_path: Path) -> N
     assert "not captured: 2 where a scheduler has its callback was not found" in tensortap("find", dump.folder).out
 
 
+@each_row("definition", ["-DFAKE_NO_VIEWS", "-DFAKE_WRONG_VIEWS"])
+def test_a_graph_of_a_backend_that_cannot_be_cut_is_counted(tmp_path: Path, definition: str) -> None:
+    dump = capture(tmp_path, fake_program(tmp_path, "-DFAKE_DIRECT", definition))
+    assert lines_of_program(dump.printed) == ["computed 54"]
+    assert (dump.records(), dump.run["ops"]["captured"]) == ([], 0)
+    (reason, never_ran) = dump.run["ops"]["not_captured"]
+    assert (reason["reason"], reason["count"], never_ran["examples"]) == (REASON_DIRECT, 2, ["unchosen"])
+    assert f"2 {REASON_DIRECT}" in tensortap("find", dump.folder).out
+
+
 def test_a_program_without_ggml_is_told_that_nothing_was_captured(tmp_path: Path) -> None:
     source = tmp_path / "plain.c"
     source.write_text("int main(void) { return 0; }")
@@ -136,21 +148,32 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_c(ROOT / "tests/ggml_program.c", tmp_path_factory.mktemp("ggml") / "program", *linked)
 
 
-@released
-def test_values_are_those_that_numpy_computes(program: Path, tmp_path: Path) -> None:
-    dump = capture(tmp_path, program, "plain", options=("--full",))
-    w = ((np.arange(20) % 7) * 0.25 - 0.5).astype(np.float32).reshape(5, 4)
-    b = (np.arange(5) * 0.125).astype(np.float32)
-    for step in range(2):
-        x = ((np.arange(12) + step) % 5 - 1.5).astype(np.float32).reshape(3, 4)
+WEIGHTS = ((np.arange(20) % 7) * 0.25 - 0.5).astype(np.float32).reshape(5, 4)
+BIAS = (np.arange(5) * 0.125).astype(np.float32)
+
+
+def input_of(step: int) -> npt.NDArray[np.float32]:
+    return ((np.arange(12) + step) % 5 - 1.5).astype(np.float32).reshape(3, 4)
+
+
+def check_values(dump: GgmlDump, steps: int) -> None:
+    """Compare the values of the program with those of NumPy."""
+    np.testing.assert_array_equal(dump.value("layer.weight"), WEIGHTS)
+    for step in range(steps):
+        x = input_of(step)
         np.testing.assert_array_equal(dump.value("x", step), x)
-        np.testing.assert_array_equal(dump.value("y", step), x @ w.T)
-        np.testing.assert_array_equal(dump.value("z", step), x @ w.T + b)
-        turned = (x @ w.T + b).T
+        np.testing.assert_array_equal(dump.value("y", step), x @ WEIGHTS.T)
+        np.testing.assert_array_equal(dump.value("z", step), x @ WEIGHTS.T + BIAS)
+        turned = (x @ WEIGHTS.T + BIAS).T
         np.testing.assert_array_equal(dump.value("z (transposed) (cont)", step), turned)
         powers = np.exp(turned - turned.max(-1, keepdims=True))
         np.testing.assert_allclose(dump.value("out", step), powers / powers.sum(-1, keepdims=True), rtol=2e-6)
-    np.testing.assert_array_equal(dump.value("layer.weight"), w)
+
+
+@released
+def test_values_are_those_that_numpy_computes(program: Path, tmp_path: Path) -> None:
+    dump = capture(tmp_path, program, "plain", options=("--full",))
+    check_values(dump, steps=2)
     assert dump.run["runtime"]["ggml"] | {"library": ""} == {"library": "", "version": "0.20.2", "cut": True}
 
 
@@ -208,14 +231,55 @@ def test_a_forked_child_has_a_dump_of_its_own(program: Path, tmp_path: Path) -> 
     assert steps == {dump.folder: 2, child: 3}
 
 
+# B19
 @released
-def test_a_graph_that_a_backend_gets_without_a_scheduler_is_counted(program: Path, tmp_path: Path) -> None:
-    alone = lines_of_program(run(program, "direct", folder=tmp_path).stdout)
-    dump = capture(tmp_path, program, "direct")
+@each_row("mode", ["direct", "async", "plan", "context"])
+def test_graphs_without_a_scheduler_have_their_own_values_though_nodes_share_memory(program: Path, tmp_path: Path, mode: str) -> None:
+    alone = lines_of_program(run(program, mode, folder=tmp_path).stdout)
+    dump = capture(tmp_path, program, mode, options=("--full",))
     assert lines_of_program(dump.printed) == alone
-    (reason,) = dump.run["ops"]["not_captured"]
-    assert (reason["reason"], reason["count"]) == (REASON_DIRECT, 4)
-    assert f"4 {REASON_DIRECT}" in tensortap("find", dump.folder).out
+    assert len(alone) == 3
+    check_values(dump, steps=3)
+    assert (dump.run["ops"]["captured"], dump.run["ops"]["not_captured"], dump.run["ops"]["partly"]) == (4, [], [])
+    assert dump.run["steps"] == {"seen": 3, "captured": 3}
+    assert (dump.run["weights"]["captured"], dump.run["notes"]) == (2, [])
+
+
+@released
+def test_a_computation_that_the_program_ends_without_a_scheduler_is_counted(program: Path, tmp_path: Path) -> None:
+    alone = lines_of_program(run(program, "aborted", folder=tmp_path).stdout)
+    assert alone[1] == "direct 1 after 7 calls"
+    dump = capture(tmp_path, program, "aborted")
+    assert lines_of_program(dump.printed) == alone
+    second = [record["op"] for record in dump.records() if record["step"] == 1]
+    assert second == ["x", "y", "z"]
+    (reason,) = dump.run["ops"]["partly"]
+    assert (reason["reason"][:22], reason["examples"]) == ("ggml did not report it", ["z (transposed) (cont)", "out"])
+
+
+@released
+def test_a_scheduler_and_a_plan_of_one_model_are_two_runs_of_one_dump(program: Path, tmp_path: Path) -> None:
+    alone = lines_of_program(run(program, "both", folder=tmp_path).stdout)
+    assert alone[0] == alone[1] != alone[2] == alone[3]
+    dump = capture(tmp_path, program, "both", options=("--full",))
+    assert lines_of_program(dump.printed) == alone
+    assert list(dump.folder.glob("model_*")) == []
+    assert dump.run["ops"]["registered"] == dump.run["ops"]["captured"] == 4
+    rows = np.load(dump.folder / "records.npy", mmap_mode="r")
+    made = [record for record in dump.records() if record["op"] == "out"]
+    assert [record["step"] for record in made] == [0, 0, 1, 1]
+    assert len(set(rows["run"].tolist())) >= 2, "a count of steps for each"
+
+
+@released
+def test_steps_and_ops_without_a_scheduler_are_chosen(program: Path, tmp_path: Path) -> None:
+    alone = lines_of_program(run(program, "direct", folder=tmp_path).stdout)
+    dump = capture(tmp_path, program, "direct", options=("--full", "--steps", "1-2", "--ops", "^y$"))
+    assert lines_of_program(dump.printed) == alone
+    assert [(record["op"], record["step"]) for record in dump.records()] == [("y", 1), ("y", 2)]
+    for step in (1, 2):
+        np.testing.assert_array_equal(dump.value("y", step), input_of(step) @ WEIGHTS.T)
+    assert dump.run["steps"] == {"seen": 3, "captured": 2}
 
 
 @released

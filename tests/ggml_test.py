@@ -87,6 +87,24 @@ def test_whisper_cpp_transcribes_the_same_and_every_op_is_captured(models: Path,
     assert [one["op"] for one in reader["inputs"]] == [made]
 
 
+# B19
+def test_what_whisper_cpp_gives_to_a_backend_without_a_scheduler_is_captured(models: Path, tmp_path: Path) -> None:
+    words = (PYTHON, WHISPER, models / "whisper.bin", "timed")
+    dump = capture(tmp_path, *words, options=("--full",))
+    assert lines_of_program(dump.printed) == alone(tmp_path, *words)
+    ops = dump.run["ops"]
+    assert ops["captured"] == ops["expected"]
+    assert ops["not_captured"] == ops["partly"] == []
+    # What the attention of each text token looked at, normed, smoothed by whisper.cpp's own function, and its mean over the only head.
+    first = next(index for index, op in enumerate(dump.ops) if op["type"] == "MAP_CUSTOM1") - 1
+    read, norm, smooth, mean, turned = (op["name"] for op in dump.ops[first - 1 : first + 4])
+    looked = dump.value(read).astype(np.float64)
+    normed = (looked - looked.mean(-1, keepdims=True)) / np.sqrt(looked.var(-1, keepdims=True) + 1e-9)
+    np.testing.assert_allclose(dump.value(norm), normed, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(dump.value(mean), dump.value(smooth))
+    np.testing.assert_array_equal(dump.value(turned), -dump.value(mean))
+
+
 def test_values_are_those_that_numpy_computes_of_the_file(whole: GgmlDump, models: Path) -> None:
     weights = np.load(models / "f32.gguf.npz")
     for name in weights:

@@ -48,6 +48,7 @@ STUB_EXPORTS = [
     "ggml_backend_graph_compute_async",
     "ggml_backend_sched_graph_compute",
     "ggml_backend_sched_graph_compute_async",
+    "ggml_graph_compute",
     "llama_set_warmup",
     "_ZN13llama_context10set_warmupEb",
 ]

@@ -15,7 +15,8 @@ extern "C" {
 
 enum tensortap_ggml_kind {
   TENSORTAP_GGML_SCHEDULER = 0, /* ggml_backend_sched_graph_compute, and ..._async */
-  TENSORTAP_GGML_BACKEND = 1    /* ggml_backend_graph_compute, and ..._async */
+  TENSORTAP_GGML_BACKEND = 1,   /* ggml_backend_graph_compute, and ..._async */
+  TENSORTAP_GGML_PLAN = 2       /* ggml_graph_compute, which ggml_graph_compute_with_ctx calls, too */
 };
 
 /* The thread has said by llama_set_warmup() that it warms a model up. */
@@ -24,12 +25,13 @@ enum tensortap_ggml_kind {
 /* A call of a function of ggml that computes a graph. */
 typedef struct tensortap_ggml_call {
   uint32_t size;
-  uint32_t kind;                            /* enum tensortap_ggml_kind */
-  void* computer;                           /* its first argument: the scheduler or the backend */
-  void* graph;                              /* its second one */
-  int (*real)(void* computer, void* graph); /* ggml's function, in the copy of ggml that the caller is bound to */
-  const void* caller;                       /* where the call returns to */
-  uint32_t flags;                           /* TENSORTAP_GGML_* */
+  uint32_t kind;  /* enum tensortap_ggml_kind */
+  void* computer; /* the scheduler, backend or plan */
+  void* graph;
+  int (*real)(void* first, void* other); /* ggml's function, in the copy of ggml that the caller is bound to; a graph is `other`, but the
+                                          * first argument beside a plan */
+  const void* caller;                    /* where the call returns to */
+  uint32_t flags;                        /* TENSORTAP_GGML_* */
 } tensortap_ggml_call;
 
 /* Makes the call, captures what it computes, and returns its result. Any thread. */

@@ -67,6 +67,8 @@ std::string find_functions(void* handle, void* other, GgmlFunctions& functions) 
   search.optional("ggml_version", functions.version);
   search.optional("ggml_graph_n_nodes", functions.graph_n_nodes);
   search.optional("ggml_graph_node", functions.graph_node);
+  search.optional("ggml_graph_view", functions.graph_view);
+  search.optional("ggml_backend_synchronize", functions.synchronize);
   return search.missing();
 }
 

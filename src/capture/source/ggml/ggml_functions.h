@@ -3,6 +3,7 @@
 #ifndef TENSORTAP_SOURCE_GGML_GGML_FUNCTIONS_H_
 #define TENSORTAP_SOURCE_GGML_GGML_FUNCTIONS_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,6 +21,11 @@ struct InitParameters {
 // computed: false ends the computation.
 using EvalCallback = bool (*)(void* tensor, bool ask, void* user);
 using DequantizeRow = void (*)(const void* blocks, float* values, int64_t count);
+
+// struct ggml_cgraph, whose size releases change. No release comes near this one.
+struct GraphBytes {
+  alignas(16) std::array<std::byte, 1024> bytes;
+};
 
 // ggml_backend_buffer_usage
 inline constexpr int kUsageWeights = 1;
@@ -59,6 +65,8 @@ struct GgmlFunctions {
   const char* (*version)() = nullptr;
   int (*graph_n_nodes)(void* graph) = nullptr;
   void* (*graph_node)(void* graph, int index) = nullptr;
+  GraphBytes (*graph_view)(void* graph, int begin, int end) = nullptr;
+  void (*synchronize)(void* backend) = nullptr;
 };
 
 // `handle` is of the object that has ggml's scheduler, `other` of one to search behind it. On failure the name of the first function that

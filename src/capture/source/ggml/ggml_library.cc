@@ -10,6 +10,7 @@
 #include <map>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/message.h"
@@ -17,6 +18,12 @@
 #include "base/text.h"
 
 namespace tensortap::ggml {
+
+struct LoadedObject {
+  void* handle = nullptr;
+  std::string path;
+};
+
 namespace {
 
 constexpr int kMostNodes = 1 << 20;
@@ -25,11 +32,6 @@ constexpr size_t kWords = kSchedulerBytes / sizeof(uintptr_t);
 
 // Guards the known copies. A child of fork() recreates it, since another thread may have held it.
 constinit std::mutex known_mutex;
-
-struct LoadedObject {
-  void* handle = nullptr;
-  std::string path;
-};
 
 // The object that holds an address. It stays loaded from then on: its functions are called later.
 LoadedObject object_of(const void* address) {
@@ -68,8 +70,30 @@ std::optional<size_t> changed_to(const std::vector<uintptr_t>& before, const std
 
 }  // namespace
 
-GgmlLibrary::GgmlLibrary(std::string path, void* handle, GgmlFunctions functions, TensorLayout layout, GraphLayout graphs)
-    : path_(std::move(path)), handle_(handle), functions_(functions), layout_(layout), graphs_(graphs) {}
+// ggml may be in several objects, of which each has some of the functions that compute. The copy is known by the one with ggml_init().
+struct GgmlLibrary::LoadedCopy {
+  LoadedObject object;
+  GgmlFunctions functions;
+  std::string missing;  // the name of a function
+
+  LoadedCopy(const void* real, const void* caller) : object(object_of(real)) {
+    if (object.handle == nullptr) return;
+    missing = find_functions(object.handle, object_of(caller).handle, functions);
+    if (functions.init != nullptr) object = object_of(reinterpret_cast<const void*>(functions.init));
+  }
+};
+
+GgmlLibrary::GgmlLibrary(const LoadedCopy& copy, TensorLayout layout, GraphLayout graphs)
+    : path_(copy.object.path),
+      handle_(copy.object.handle),
+      functions_(copy.functions),
+      layout_(layout),
+      graphs_(graphs),
+      cuts_graphs_(probe_views(functions_, [this](void* graph) {
+        std::vector<GgmlTensor> nodes;
+        list_nodes(graph, nodes);
+        return nodes;
+      })) {}
 
 void GgmlLibrary::begin_anew_after_fork() { new (&known_mutex) std::mutex; }
 
@@ -78,29 +102,24 @@ GgmlLibrary* GgmlLibrary::of(const void* real, const void* caller) {
   static auto& by_object = *new std::map<const void*, GgmlLibrary*>;
   const std::lock_guard lock(known_mutex);
   if (const auto found = by_function.find(real); found != by_function.end()) return found->second;
-  Dl_info info{};
-  if (dladdr(real, &info) == 0) return nullptr;
   GgmlLibrary*& of_function = by_function[real];
-  if (const auto found = by_object.find(info.dli_fbase); found != by_object.end()) return of_function = found->second;
-  GgmlLibrary*& library = by_object[info.dli_fbase];
-  const Result<GgmlLibrary*> examined = examine(real, caller);
+  const LoadedCopy copy(real, caller);
+  if (const auto found = by_object.find(copy.object.handle); found != by_object.end()) return of_function = found->second;
+  GgmlLibrary*& library = by_object[copy.object.handle];
+  const Result<GgmlLibrary*> examined = examine(copy);
   if (examined.ok()) {
     library = *examined;
   } else {
-    say(concat("nothing is captured of the ggml in ", info.dli_fname == nullptr ? "this program" : info.dli_fname, ": ",
-               examined.status().message()));
+    const std::string_view path = copy.object.path.empty() ? std::string_view("this process") : copy.object.path;
+    say(concat("nothing is captured of the ggml in ", path, ": ", examined.status().message()));
   }
   return of_function = library;
 }
 
-Result<GgmlLibrary*> GgmlLibrary::examine(const void* real, const void* caller) {
-  const LoadedObject object = object_of(real);
-  if (object.handle == nullptr) return Status(StatusCode::kUnsupported, "it is not a loaded object");
-  const LoadedObject other = object_of(caller);
-  GgmlFunctions functions;
-  if (const std::string missing = find_functions(object.handle, other.handle, functions); !missing.empty()) {
-    return Status(StatusCode::kUnsupported, concat("it does not export ", missing));
-  }
+Result<GgmlLibrary*> GgmlLibrary::examine(const LoadedCopy& copy) {
+  if (copy.object.handle == nullptr) return Status(StatusCode::kUnsupported, "it is not a loaded object");
+  if (!copy.missing.empty()) return Status(StatusCode::kUnsupported, concat("it does not export ", copy.missing));
+  const GgmlFunctions& functions = copy.functions;
   const auto tensors = probe_tensors(functions);
   if (!tensors.ok()) return tensors.status().with_context("how it stores tensors is not known");
   GraphLayout graphs;
@@ -109,7 +128,7 @@ Result<GgmlLibrary*> GgmlLibrary::examine(const void* real, const void* caller) 
     if (!probed.ok()) return probed.status().with_context("how it stores graphs is not known");
     graphs = *probed;
   }
-  return new GgmlLibrary(object.path, object.handle, functions, *tensors, graphs);
+  return new GgmlLibrary(copy, *tensors, graphs);
 }
 
 std::string GgmlLibrary::version() const {

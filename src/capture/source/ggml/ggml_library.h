@@ -37,14 +37,17 @@ class GgmlLibrary {
   [[nodiscard]] DequantizeRow dequantizer(const std::string& type) const;
   // Appends the nodes of a graph in the order in which they are computed.
   void list_nodes(void* graph, std::vector<GgmlTensor>& nodes) const;
+  // Whether graphs can be cut: then functions().graph_view makes a graph of some of the nodes of another.
+  [[nodiscard]] bool cuts_graphs() const { return cuts_graphs_; }
 
   // The callback that a scheduler has. Errors: kUnsupported when its place in a scheduler of this copy cannot be found; the scheduler has
   // the callback that it had. Not while the scheduler computes.
   Result<OwnCallback> callback_of(void* scheduler);
 
  private:
-  GgmlLibrary(std::string path, void* handle, GgmlFunctions functions, TensorLayout layout, GraphLayout graphs);
-  static Result<GgmlLibrary*> examine(const void* real, const void* caller);
+  struct LoadedCopy;
+  GgmlLibrary(const LoadedCopy& copy, TensorLayout layout, GraphLayout graphs);
+  static Result<GgmlLibrary*> examine(const LoadedCopy& copy);
   Status find_callback(void* scheduler);
 
   const std::string path_;
@@ -52,6 +55,7 @@ class GgmlLibrary {
   const GgmlFunctions functions_;
   const TensorLayout layout_;
   const GraphLayout graphs_;
+  const bool cuts_graphs_;
   std::mutex mutex_;
   bool callback_known_ = false;  // guarded by mutex_, so the following
   size_t function_place_ = 0;    // bytes in a scheduler

@@ -225,7 +225,7 @@ const GraphLearner::KnownOp& GraphLearner::weight(GgmlTensor leaf) {
   if (known.id != TENSORTAP_NO_OP) return known;
   const std::string_view stored = leaf.name();
   known.value = model_.names_.weight(stored);
-  model_.weight_buffers_.insert(TensorValues::buffer_of(leaf));
+  if (void* buffer = TensorValues::buffer_of(leaf)) model_.weight_buffers_.insert(buffer);
   model_.samples_[leaf.data()] = sample_of(model_.library, leaf);
   if (!is_numbered(stored)) model_.named_weights_[std::string(stored)].insert(leaf.data());
   const bool from_file = model_.values.is_rearranged(leaf) && model_.files_.has(stored);

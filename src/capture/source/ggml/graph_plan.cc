@@ -14,9 +14,10 @@ namespace tensortap::ggml {
 bool is_weight(const GgmlLibrary& library, GgmlTensor leaf) {
   if (leaf.op() != 0) return false;
   const auto usage_of = library.functions().buffer_usage;
-  if (usage_of == nullptr) return is_weight_name(leaf.name());
   void* buffer = TensorValues::buffer_of(leaf);
-  return buffer != nullptr && usage_of(buffer) == kUsageWeights;
+  // Tensors in memory of a context have no buffer.
+  if (usage_of == nullptr || buffer == nullptr) return is_weight_name(leaf.name());
+  return usage_of(buffer) == kUsageWeights;
 }
 
 uint64_t structure_of(const std::vector<GgmlTensor>& nodes) {
@@ -35,9 +36,9 @@ uint64_t sample_of(const GgmlLibrary& library, GgmlTensor weight) {
   const auto* data = static_cast<const std::byte*>(weight.data());
   const int64_t bytes = weight.ne()[kMostDimensions - 1] * weight.nb()[kMostDimensions - 1];
   uint64_t sample = 0;
-  if (buffer == nullptr || data == nullptr || bytes < static_cast<int64_t>(sizeof(sample))) return sample;
+  if (data == nullptr || bytes < static_cast<int64_t>(sizeof(sample))) return sample;
   // What ggml arranges for the processor is in memory of the host as well.
-  const char* name = ggml.buffer_is_host(buffer) ? "CPU" : ggml.buffer_name(buffer);
+  const char* name = buffer == nullptr || ggml.buffer_is_host(buffer) ? "CPU" : ggml.buffer_name(buffer);
   if (name == nullptr || !std::string_view(name).starts_with("CPU")) return sample;
   std::memcpy(&sample, data + std::min<int64_t>(bytes / 2, bytes - static_cast<int64_t>(sizeof(sample))), sizeof(sample));
   return sample;

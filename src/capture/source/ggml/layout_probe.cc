@@ -302,4 +302,25 @@ Result<GraphLayout> probe_graphs(const GgmlFunctions& functions) {
   return layout;
 }
 
+bool probe_views(const GgmlFunctions& functions, const std::function<std::vector<GgmlTensor>(void* graph)>& list) {
+  if (functions.graph_view == nullptr || functions.synchronize == nullptr) return false;
+  ProbeContext context(functions);
+  if (!context.ok()) return false;
+  const Samples samples(functions, context);
+  void* graph = functions.new_graph(context.get());
+  void* last = functions.mul(context.get(), samples.sum, samples.product);
+  if (!samples.ok() || graph == nullptr || last == nullptr) return false;
+  functions.build_forward_expand(graph, last);
+  const std::vector<GgmlTensor> all = list(graph);
+  for (size_t begin = 0; begin < all.size(); ++begin) {
+    for (size_t end = begin + 1; end <= all.size(); ++end) {
+      GraphBytes view = functions.graph_view(graph, static_cast<int>(begin), static_cast<int>(end));
+      const std::vector<GgmlTensor> some = list(&view);
+      if (!std::equal(some.begin(), some.end(), all.begin() + static_cast<ptrdiff_t>(begin), all.begin() + static_cast<ptrdiff_t>(end)))
+        return false;
+    }
+  }
+  return all.size() == 3 && list(graph) == all;
+}
+
 }  // namespace tensortap::ggml

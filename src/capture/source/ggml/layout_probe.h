@@ -3,6 +3,9 @@
 #ifndef TENSORTAP_SOURCE_GGML_LAYOUT_PROBE_H_
 #define TENSORTAP_SOURCE_GGML_LAYOUT_PROBE_H_
 
+#include <functional>
+#include <vector>
+
 #include "base/status.h"
 #include "source/ggml/ggml_functions.h"
 #include "source/ggml/tensor_fields.h"
@@ -19,6 +22,9 @@ struct GraphLayout {
 // no place, or perhaps at several.
 Result<TensorLayout> probe_tensors(const GgmlFunctions& functions);
 Result<GraphLayout> probe_graphs(const GgmlFunctions& functions);
+
+// Whether the copy exports ggml_graph_view(), which makes graphs of the nodes that it is asked for. `list` lists the nodes of a graph.
+bool probe_views(const GgmlFunctions& functions, const std::function<std::vector<GgmlTensor>(void* graph)>& list);
 
 }  // namespace tensortap::ggml
 

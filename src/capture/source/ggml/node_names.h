@@ -29,7 +29,7 @@ std::string layer_of_module(std::string_view module);
 // The module that the name of another tensor tells: "blk.3" of "kq-3", "cache_k_l3 (view)"; "" = none.
 std::string module_of_node(std::string_view name);
 
-// Whether a name is that of a weight in a model's file. For copies of ggml that do not know the purpose of a buffer.
+// Whether a name is that of a weight in a model's file. For tensors without a buffer, and copies of ggml that do not know its purpose.
 bool is_weight_name(std::string_view name);
 
 }  // namespace tensortap::ggml

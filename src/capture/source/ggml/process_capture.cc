@@ -16,6 +16,7 @@
 #include "base/silenced.h"
 #include "base/text.h"
 #include "base/wait.h"
+#include "source/ggml/graph_report.h"
 #include "source/ggml/graph_run.h"
 #include "source/ggml/mapped_files.h"
 #include "source/ggml/warm_up.h"
@@ -242,40 +243,54 @@ int ProcessCapture::compute(const tensortap_ggml_call& call) {
   const void* running = computing();
   if (running != nullptr) {
     if (call.kind == TENSORTAP_GGML_SCHEDULER && running != call.computer) nested_.fetch_add(1, std::memory_order_relaxed);
-    return call.real(call.computer, call.graph);
+    return compute_really(call, call.graph);
   }
   const InsideCapture inside(*this);
   GgmlLibrary* library = inside ? silenced(static_cast<GgmlLibrary*>(nullptr),
                                            [&] { return GgmlLibrary::of(reinterpret_cast<const void*>(call.real), call.caller); })
                                 : nullptr;
   const Computing marked(call.computer);
-  if (library == nullptr) return call.real(call.computer, call.graph);
-  if (call.kind == TENSORTAP_GGML_SCHEDULER) return compute_captured(*library, call);
-  silenced(0, [&] { return account_for(*library, call), 0; });
-  return call.real(call.computer, call.graph);
+  return library == nullptr ? compute_really(call, call.graph) : compute_captured(*library, call);
 }
 
 int ProcessCapture::compute_captured(GgmlLibrary& library, const tensortap_ggml_call& call) {
+  // Programs may use another plan for each computation.
+  const void* computer = call.kind == TENSORTAP_GGML_PLAN ? nullptr : call.computer;
   std::vector<GgmlTensor> nodes;
   GraphPlan* plan = silenced(static_cast<GraphPlan*>(nullptr), [&] {
     library.list_nodes(call.graph, nodes);
-    return plan_of(library, call.computer, nodes);
+    return plan_of(library, computer, nodes);
   });
-  if (plan == nullptr) return call.real(call.computer, call.graph);
-  ComputedStep number = plan->model->next_step(call.computer);
+  if (plan == nullptr) return compute_really(call, call.graph);
+  ComputedStep number = plan->model->next_step(computer);
   const BegunStep step(*plan->model, number, kind_of(nodes, plan->structure));
-  if (!step.wanted()) return call.real(call.computer, call.graph);
+  if (!step.wanted()) return compute_really(call, call.graph);
+  number.phase = phase_of(call, *plan, nodes);
+  std::optional<GraphReport> report;
+  silenced(0, [&] { return report.emplace(*plan, nodes, number), 0; });
+  if (!report) return compute_really(call, call.graph);
+  const int result = call.kind == TENSORTAP_GGML_SCHEDULER ? compute_by_scheduler(library, call, *plan, nodes, *report)
+                                                           : compute_by_backend(library, call, *plan, nodes, *report);
+  if (!plan->refused.load()) silenced(0, [&] { return report->finish(), 0; });
+  return result;
+}
+
+int ProcessCapture::compute_by_scheduler(GgmlLibrary& library, const tensortap_ggml_call& call, GraphPlan& plan,
+                                         const std::vector<GgmlTensor>& nodes, GraphReport& report) {
   const Result<OwnCallback> own = library.callback_of(call.computer);
   if (!own.ok()) {
-    refuse(*plan, nodes, own.status().message());
-    return call.real(call.computer, call.graph);
+    refuse(plan, nodes, own.status().message());
+    return compute_really(call, call.graph);
   }
-  number.phase = phase_of(call, *plan, nodes);
-  std::optional<GraphRun> run;
-  silenced(0, [&] { return run.emplace(*plan, nodes, number, call.computer, *own), 0; });
-  const int result = call.real(call.computer, call.graph);
-  if (run) silenced(0, [&] { return run->finish(), 0; });
-  return result;
+  const SchedulerRun run(library, nodes, report, call.computer, *own);
+  return compute_really(call, call.graph);
+}
+
+int ProcessCapture::compute_by_backend(const GgmlLibrary& library, const tensortap_ggml_call& call, GraphPlan& plan,
+                                       const std::vector<GgmlTensor>& nodes, GraphReport& report) {
+  if (library.cuts_graphs()) return compute_in_pieces(library, call, nodes.size(), report);
+  refuse(plan, nodes, "graph that the program gave to a backend, of a copy of ggml that cuts no graphs");
+  return compute_really(call, call.graph);
 }
 
 void ProcessCapture::refuse(GraphPlan& plan, const std::vector<GgmlTensor>& nodes, const std::string& reason) {
@@ -286,13 +301,6 @@ void ProcessCapture::refuse(GraphPlan& plan, const std::vector<GgmlTensor>& node
     if (node.id != TENSORTAP_NO_OP) tensortap_not_captured(plan.model->session, node.id, reason.c_str());
     for (const PlannedInput& input : node.inputs) tensortap_not_captured(plan.model->session, input.id, reason.c_str());
   }
-}
-
-void ProcessCapture::account_for(GgmlLibrary& library, const tensortap_ggml_call& call) {
-  std::vector<GgmlTensor> nodes;
-  library.list_nodes(call.graph, nodes);
-  if (GraphPlan* plan = plan_of(library, call.computer, nodes))
-    refuse(*plan, nodes, "graph that the program gave to a backend without a scheduler");
 }
 
 }  // namespace tensortap::ggml

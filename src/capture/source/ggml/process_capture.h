@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "exec/exec_request.h"
 #include "source/ggml/ggml_library.h"
+#include "source/ggml/graph_report.h"
 #include "source/ggml/model_capture.h"
 
 namespace tensortap::ggml {
@@ -40,7 +41,10 @@ class ProcessCapture {
 
   explicit ProcessCapture(ExecRequest request) : request_(std::move(request)) {}
   int compute_captured(GgmlLibrary& library, const tensortap_ggml_call& call);
-  void account_for(GgmlLibrary& library, const tensortap_ggml_call& call);
+  static int compute_by_scheduler(GgmlLibrary& library, const tensortap_ggml_call& call, GraphPlan& plan,
+                                  const std::vector<GgmlTensor>& nodes, GraphReport& report);
+  static int compute_by_backend(const GgmlLibrary& library, const tensortap_ggml_call& call, GraphPlan& plan,
+                                const std::vector<GgmlTensor>& nodes, GraphReport& report);
   // Reports the ops of a graph as not captured, once.
   static void refuse(GraphPlan& plan, const std::vector<GgmlTensor>& nodes, const std::string& reason);
   // Null when no dump can be opened, which one message reports.
@@ -56,7 +60,7 @@ class ProcessCapture {
   std::vector<std::unique_ptr<ModelCapture>> models_;  // guarded by mutex_, so the following
   std::map<PlanKey, std::unique_ptr<GraphPlan>> plans_;
   std::set<uint64_t> trained_;                        // keys of graphs whose weights change as the program runs
-  std::map<const void*, ModelCapture*> last_models_;  // by scheduler or backend
+  std::map<const void*, ModelCapture*> last_models_;  // by scheduler or backend, null = by plans
   bool failed_ = false;
   std::atomic<uint64_t> unplanned_{0};  // computations of further graphs than are followed
   std::atomic<uint64_t> nested_{0};     // computations within a callback of another

@@ -14,7 +14,7 @@
 #include "source/preload/loading.h"
 #include "source/preload/symbol_search.h"
 
-typedef int compute_function(void* computer, void* graph);
+typedef int compute_function(void* first, void* other);
 typedef int capture_function(const tensortap_ggml_call* call);
 
 /* What was found for a caller. `caller` is written last. */
@@ -90,12 +90,12 @@ static const void* passing_threads[MOST_THREADS];
 static int passing;
 static uint64_t missed;
 
-static int pass_by(compute_function* real, void* computer, void* graph) {
+static int pass_by(compute_function* real, void* first, void* other) {
   const void* thread = __builtin_thread_pointer();
   const size_t place = enter_thread(passing_threads, thread);
   __atomic_fetch_add(&passing, 1, __ATOMIC_RELAXED);
   __atomic_fetch_add(&missed, 1, __ATOMIC_RELAXED);
-  const int result = real(computer, graph);
+  const int result = real(first, other);
   __atomic_fetch_sub(&passing, 1, __ATOMIC_RELAXED);
   leave_thread(passing_threads, place);
   return result;
@@ -137,29 +137,32 @@ static capture_function* capture(int* is_missed) {
   return known;
 }
 
-static int compute(uint32_t kind, void* computer, void* graph, compute_function* real, const void* caller) {
+static int compute(uint32_t kind, void* first, void* other, compute_function* real, const void* caller) {
   int is_missed = 0;
   const int some_pass = __atomic_load_n(&passing, __ATOMIC_RELAXED) != 0;
-  if (some_pass && place_of_thread(passing_threads, __builtin_thread_pointer()) < MOST_THREADS) return real(computer, graph);
+  if (some_pass && place_of_thread(passing_threads, __builtin_thread_pointer()) < MOST_THREADS) return real(first, other);
   capture_function* captured = capture(&is_missed);
-  if (captured == NULL) return is_missed ? pass_by(real, computer, graph) : real(computer, graph);
+  if (captured == NULL) return is_missed ? pass_by(real, first, other) : real(first, other);
   const uint32_t flags = place_of_thread(warming_threads, __builtin_thread_pointer()) < MOST_THREADS ? TENSORTAP_GGML_WARM_UP : 0;
-  const tensortap_ggml_call call = {sizeof call, kind, computer, graph, real, caller, flags};
+  const int is_plan = kind == TENSORTAP_GGML_PLAN;
+  const tensortap_ggml_call call = {sizeof call, kind, is_plan ? other : first, is_plan ? first : other, real, caller, flags};
   return captured(&call);
 }
 
-#define GGML_FUNCTION(name, kind)                                                            \
-  __attribute__((visibility("default"))) int name(void* computer, void* graph);              \
-  int name(void* computer, void* graph) {                                                    \
-    const void* caller = __builtin_return_address(0);                                        \
-    compute_function* real = real_function(#name, (const void*)name, caller);                \
-    return real == NULL ? GGML_STATUS_FAILED : compute(kind, computer, graph, real, caller); \
+#define GGML_FUNCTION(name, kind)                                                         \
+  __attribute__((visibility("default"))) int name(void* first, void* other);              \
+  int name(void* first, void* other) {                                                    \
+    const void* caller = __builtin_return_address(0);                                     \
+    compute_function* real = real_function(#name, (const void*)name, caller);             \
+    return real == NULL ? GGML_STATUS_FAILED : compute(kind, first, other, real, caller); \
   }
 
 GGML_FUNCTION(ggml_backend_sched_graph_compute, TENSORTAP_GGML_SCHEDULER)
 GGML_FUNCTION(ggml_backend_sched_graph_compute_async, TENSORTAP_GGML_SCHEDULER)
 GGML_FUNCTION(ggml_backend_graph_compute, TENSORTAP_GGML_BACKEND)
 GGML_FUNCTION(ggml_backend_graph_compute_async, TENSORTAP_GGML_BACKEND)
+/* Backends for processors call it, too, within the calls above. */
+GGML_FUNCTION(ggml_graph_compute, TENSORTAP_GGML_PLAN)
 
 /*
  * llama.cpp warms a model up between two calls of llama_set_warmup(context, on). Some builds have it inlined, so that what comes through
