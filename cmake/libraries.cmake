@@ -83,7 +83,15 @@ endif()
 file(GLOB_RECURSE pytorch_sources CONFIGURE_DEPENDS src/capture/source/pytorch/*.cc)
 list(FILTER pytorch_sources EXCLUDE REGEX "_test\\.cc$|/(python_)?entry\\.cc$|/adapter/")
 if(pytorch_sources)
-  tensortap_inside_of_source(tensortap_pytorch_source ${pytorch_sources})
+  # The compiler of a device's driver gets the kernel as a text.
+  set(kernel_folder ${PROJECT_SOURCE_DIR}/src/capture/source/pytorch/device)
+  set(kernel_text ${PROJECT_BINARY_DIR}/kernel_text.cc)
+  add_custom_command(OUTPUT ${kernel_text}
+                     COMMAND ${CMAKE_COMMAND} -DOUTPUT=${kernel_text} -DFOLDER=${kernel_folder} -P ${PROJECT_SOURCE_DIR}/cmake/embed_kernel.cmake
+                     DEPENDS ${kernel_folder}/kernel_code.h ${kernel_folder}/kernel_elements.h ${kernel_folder}/kernel_sums.h cmake/embed_kernel.cmake
+                     VERBATIM)
+  set_source_files_properties(${kernel_text} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # clang-tidy reads units that nothing has built
+  tensortap_inside_of_source(tensortap_pytorch_source ${pytorch_sources} ${kernel_text})
   if(TENSORTAP_UNIT_TESTS)
     # Who tests a part of it takes that part's objects alone.
     set_target_properties(tensortap_pytorch_source PROPERTIES UNITY_BUILD OFF)

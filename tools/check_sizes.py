@@ -42,6 +42,7 @@ LONG_FUNCTIONS: dict[str, str] = {
         ],
         "its parameters are those of AscendCL",
     ),
+    "tests/device/driver.h::cuLaunchKernel": "its parameters are those of the driver",
     "src/core/stats/wide_blocks-inl.h::tensortap::HWY_NAMESPACE::add_wide_tail": "its vector types come from a tag, which counts",
 }
 

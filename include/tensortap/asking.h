@@ -58,9 +58,11 @@ typedef struct tensortap_measuring {
   void* ticket;
   uint64_t parts;
   uint64_t launches; /* pieces of work that the device was given */
+  uint64_t kernels;  /* of these, kernels that measure a whole tensor */
 } tensortap_measuring;
 #define TENSORTAP_MEASURE_MAGNITUDES 1u
 #define TENSORTAP_MEASURE_SUBNORMAL 2u
+#define TENSORTAP_MEASURE_BY_KERNEL 4u /* by such a kernel if there is one */
 
 /* Memory that the host cannot read, such as that of a GPU. Of a source; lives as long as its session. */
 typedef struct tensortap_device {
@@ -84,7 +86,7 @@ typedef struct tensortap_device {
   void (*drop)(const struct tensortap_device* device, void* ticket);
   /* Null, or as queue(), for statistics that the device computes where the elements are: poll() gives the address of the first
    * tensortap_measured. `wanted`: TENSORTAP_MEASURE_*. TENSORTAP_DEVICE_FETCH_ONLY: the device cannot measure this tensor, and *reason says
-   * why; it may be copied. */
+   * why; it may be copied. TENSORTAP_DEVICE_QUEUED without a kernel that was asked for: *reason says why there is none. */
   int (*measure)(const struct tensortap_device* device, const void* source, uint32_t wanted, tensortap_measuring* begun,
                  const char** reason);
 } tensortap_device;

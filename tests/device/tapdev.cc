@@ -17,6 +17,7 @@
 #include <torch/extension.h>
 #include <torch/library.h>
 
+#include "driver.h"
 #include "memory.h"
 
 namespace tapdev {
@@ -72,6 +73,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   bool queryStream(const c10::Stream& on) const override { return queue(on.device_index(), on.id()).empty(); }
   void synchronizeStream(const c10::Stream& on) const override { queue(on.device_index(), on.id()).wait(); }
   bool isStreamCapturing(const c10::Stream& /*on*/) const override { return recording; }
+  void* getStreamNativeHandle(const c10::Stream on) const override { return native_handle(on.device_index(), on.id()); }
   void synchronizeDevice(c10::DeviceIndex device) const override {
     for (int64_t number = 0; number < kStreams; ++number) queue(device, number).wait();
   }
@@ -282,8 +284,14 @@ void unseen_scale(const at::Tensor& to, const at::Tensor& from, double factor) {
 }
 
 std::map<std::string, int64_t> counted() {
-  return {{"host_waits", counters.host_waits},     {"fallback_waits", counters.fallback_waits},   {"copies", counters.copies},
-          {"pinned_bytes", counters.pinned_bytes}, {"most_bytes", Allocator::get().most_bytes()}, {"broken_recordings", broken_recordings}};
+  return {{"host_waits", counters.host_waits},
+          {"fallback_waits", counters.fallback_waits},
+          {"copies", counters.copies},
+          {"pinned_bytes", counters.pinned_bytes},
+          {"most_bytes", Allocator::get().most_bytes()},
+          {"broken_recordings", broken_recordings},
+          {"launches", launches},
+          {"compilations", compilations}};
 }
 
 void synchronize() {

@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 
 HERE = Path(__file__).resolve().parent
+CAPTURE = HERE.parents[1] / "src/capture"
 
 
 def build(folder: Path) -> None:
@@ -26,7 +27,7 @@ def build(folder: Path) -> None:
     folder : Path
         Where it goes; made if it is not there.
     """
-    sources = sorted([*HERE.glob("*.cc"), *HERE.glob("*.h")])
+    sources = sorted([*HERE.glob("*.cc"), *HERE.glob("*.h"), *CAPTURE.glob("source/pytorch/device/kernel_code.h")])
     words = f"{torch.__version__} {sys.version} ".encode() + b"".join(source.read_bytes() for source in sources)
     folder = folder / hashlib.sha256(words).hexdigest()[:16]
     sys.path.insert(0, str(folder))
@@ -35,7 +36,7 @@ def build(folder: Path) -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     there = Path(torch.__file__).parent
-    includes = [there / "include", there / "include/torch/csrc/api/include", sysconfig.get_path("include")]
+    includes = [there / "include", there / "include/torch/csrc/api/include", sysconfig.get_path("include"), CAPTURE]
     made = folder / f"tapdev_c.{os.getpid()}.so"
     command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O0", "-fPIC", "-shared", "-DNDEBUG", "-DTORCH_EXTENSION_NAME=tapdev_c"]
     command += [f"-I{include}" for include in includes] + [str(HERE / "tapdev.cc"), "-o", str(made), f"-L{there / 'lib'}"]

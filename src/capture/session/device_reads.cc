@@ -121,6 +121,11 @@ DeviceReads::Queued DeviceReads::measure(OpId op, const tensortap_tensor& tensor
   }
   if (state == TENSORTAP_DEVICE_QUEUED) {
     if (counts != nullptr) counts->launches.fetch_add(begun.launches, std::memory_order_relaxed);
+    if (counts != nullptr) counts->kernels.fetch_add(begun.kernels, std::memory_order_relaxed);
+    if ((wanted & TENSORTAP_MEASURE_BY_KERNEL) != 0 && begun.kernels == 0) {
+      const std::lock_guard lock(mutex_);
+      ++no_kernel_[{device, reason == nullptr ? kNoWay : reason}];
+    }
     copy = std::make_unique<LateCopy>(room_, device, begun.ticket, true, begun.parts);
     return Queued::kQueued;
   }
@@ -190,10 +195,12 @@ Json DeviceReads::report() const {
     list.push_back({{"device", concat(device->name, ":", device->index)},
                     {"tensors", tensors},
                     {"measured", counts.measured.load(std::memory_order_relaxed)},
+                    {"kernels", counts.kernels.load(std::memory_order_relaxed)},
                     {"launches", counts.launches.load(std::memory_order_relaxed)},
                     {"waited", counts.waited.load(std::memory_order_relaxed)},
                     {"bytes_fetched", counts.bytes.load(std::memory_order_relaxed)},
                     {"not_measured", listed(not_measured_, device)},
+                    {"no_kernel", listed(no_kernel_, device)},
                     {"not_captured", listed(missed_, device)}});
   }
   return list;

@@ -58,8 +58,9 @@ class DeviceReads {
 
   // Whether no device was met.
   [[nodiscard]] bool is_unused() const { return counts_.front().device.load(std::memory_order_acquire) == nullptr; }
-  // A list of {"device": "cuda:0", "tensors": fetched or measured there, "measured": there, "launches": for that, "waited": those that a
-  // thread of the program waited for, "bytes_fetched", "not_measured" there but copied: [{"reason", "count"}], "not_captured": the same}.
+  // A list of {"device": "cuda:0", "tensors": fetched or measured there, "measured": there, "kernels": those that one kernel measured,
+  // "launches": for what was measured, "waited": those that a thread of the program waited for, "bytes_fetched", "not_measured" there but
+  // copied: [{"reason", "count"}], "no_kernel": why operators measured instead, "not_captured": the same}.
   [[nodiscard]] Json report() const;
 
  private:
@@ -69,6 +70,7 @@ class DeviceReads {
     std::atomic<uint64_t> tensors{0};
     std::atomic<uint64_t> measured{0};
     std::atomic<uint64_t> launches{0};
+    std::atomic<uint64_t> kernels{0};
     std::atomic<uint64_t> waited{0};
     std::atomic<uint64_t> bytes{0};
   };
@@ -82,6 +84,7 @@ class DeviceReads {
   static Json listed(const Reasons& reasons, const tensortap_device* device);
   Reasons missed_;
   Reasons not_measured_;
+  Reasons no_kernel_;
 };
 
 // Whether an event has a remote tensor.

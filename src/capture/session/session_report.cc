@@ -18,10 +18,12 @@ namespace {
 
 constexpr size_t kExamples = 5;
 
-// The way that was taken: a device whose operators were of no use gave copies.
+// The way that was taken: where the kernel was of no use, operators measured; where they were of no use, the device gave copies.
 std::string_view device_way(DeviceStats asked, const Json& device) {
-  const bool copies_all = asked == DeviceStats::kOperators && device["measured"] == 0;
-  return kDeviceStatsWords[static_cast<size_t>(copies_all ? DeviceStats::kHost : asked)];
+  DeviceStats way = asked;
+  if (way == DeviceStats::kKernel && device["kernels"] == 0) way = DeviceStats::kOperators;
+  if (way == DeviceStats::kOperators && device["measured"] == 0) way = DeviceStats::kHost;
+  return kDeviceStatsWords[static_cast<size_t>(way)];
 }
 
 // Ops by reason, with the first names.

@@ -35,7 +35,7 @@ bool is_first(const tensortap_op_event& event, const RecordRow& row) {
 
 // Whether the plan wants the device to measure, which it does with whole tensors in the order of their dims.
 bool is_measured_there(const TakenEvent& event, const tensortap_tensor& tensor, const TensorView& view) {
-  if (event.plan.spec.device_stats != DeviceStats::kOperators || !event.plan.measures || event.sample_limit() != 0) return false;
+  if (!measures_there(event.plan.spec.device_stats) || !event.plan.measures || event.sample_limit() != 0) return false;
   return view.desc.shape == Shape(std::span(tensor.dims, tensor.rank));
 }
 
@@ -194,7 +194,9 @@ TensorLook::Begun TensorLook::begin_late(TakenEvent& event, const tensortap_tens
     const bool may_wait = event.plan.spec.device_stats == DeviceStats::kAuto;
     auto queued = DeviceReads::Queued::kFetchOnly;
     if (only_statistics && !it.in_part && is_measured_there(event, tensor, it.view)) {
-      queued = parts_.devices.measure(event.c.op, tensor, extras_of(event.plan.stats), copy);
+      const bool by_kernel = event.plan.spec.device_stats == DeviceStats::kKernel;
+      const uint32_t wanted = extras_of(event.plan.stats) | (by_kernel ? TENSORTAP_MEASURE_BY_KERNEL : 0U);
+      queued = parts_.devices.measure(event.c.op, tensor, wanted, copy);
     }
     if (queued == DeviceReads::Queued::kFetchOnly) queued = parts_.devices.queue(event.c.op, tensor, may_wait, copy);
     if (queued != DeviceReads::Queued::kQueued) return queued == DeviceReads::Queued::kMissed ? Begun::kMissed : Begun::kFetch;

@@ -87,9 +87,9 @@ void add_choosing_options(CLI::App& app, CaptureOptions& options, const std::str
       ->allow_extra_args(false)
       ->group(group);
   add_choice(
-      app, "--device-stats", options.device_stats, {"auto", "host", "operators", "wait", "off"},
+      app, "--device-stats", options.device_stats, {"auto", "host", "kernel", "operators", "wait", "off"},
       "How to read tensors on devices such as GPUs: as copies, without waiting where that is possible (auto), never waiting (host), always "
-      "waiting (wait); by operators of the device that compute the statistics (operators); or not at all (off)")
+      "waiting (wait); by a kernel, or by operators, that compute the statistics on the device (kernel, operators); or not at all (off)")
       ->group(group);
   app.add_option("--where", options.where, "Keep a record only if this holds, such as \"nan > 0 or absmax > 6e4\"")
       ->type_name("EXPR")

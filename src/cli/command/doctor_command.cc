@@ -179,7 +179,8 @@ void add_devices(const Json& torch, std::vector<Check>& checks) {
     return;
   }
   for (const Json& one : *devices) {
-    const std::string how = "`exec` copies its tensors to the host (--device-stats auto, host, wait) or measures them there (operators)";
+    const std::string how =
+        "`exec` copies its tensors to the host (--device-stats auto, host, wait) or measures them there (kernel, operators)";
     checks.push_back({State::kGood, true, "device", fmt::format("{}, {}: {}", text_of(one, "device"), text_of(one, "name"), how)});
   }
 }

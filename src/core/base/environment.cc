@@ -28,6 +28,7 @@ constexpr std::array kVariables = {
     EnvironmentVariable{"TENSORTAP_SEED", "Set by `tensortap llm dump -seed` for the program: what its random numbers begin with."},
     EnvironmentVariable{"TENSORTAP_NOISE", "Set by `tensortap exec --noise` for the program: the seed of how its numbers move."},
     EnvironmentVariable{"TENSORTAP_NOISE_REPORT", "Set by `tensortap exec --noise` for the program: the file for what was moved."},
+    EnvironmentVariable{"TENSORTAP_TEST_DEVICE_DRIVER", "For tests: a library to use in place of a device's driver and of its compiler."},
     EnvironmentVariable{"RANK", "Number of a process among the ranks of its job, as torchrun sets it."},
     EnvironmentVariable{"WORLD_SIZE", "How many ranks the job has."},
     EnvironmentVariable{"LOCAL_RANK", "Number of a process among those of its job on this machine: the device that a config may name."},

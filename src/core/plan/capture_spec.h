@@ -91,8 +91,10 @@ enum class OverflowOps : uint8_t { kMakers, kAll };
 // How much a failing op leaves behind: its inputs; their types, shapes and the op's attributes too; registers and call stack too.
 enum class ExceptionDetail : uint8_t { kBrief, kNorm, kDetail };
 // How tensors in memory that the host cannot read are looked into. As copies: without waiting, but where a record would be lost; never
-// waiting; always waiting. Or not at all. Or by the device, whose operators compute the statistics; the rest as with kHost.
-enum class DeviceStats : uint8_t { kAuto, kHost, kWait, kOff, kOperators };
+// waiting; always waiting. Or not at all. Or by the device, whose operators, or a kernel of ours, compute the statistics; the rest as with
+// kHost.
+enum class DeviceStats : uint8_t { kAuto, kHost, kWait, kOff, kOperators, kKernel };
+constexpr bool measures_there(DeviceStats way) { return way == DeviceStats::kOperators || way == DeviceStats::kKernel; }
 enum class FullPolicy : uint8_t { kBlock, kStatsOnly, kDrop };  // when the memory budget for tensors is full
 
 struct Sampling {

@@ -145,7 +145,7 @@ void say_form(const CaptureSpec& spec, std::vector<std::string>& lines) {
   if (spec.device_stats == DeviceStats::kOff) lines.push_back("Tensors on devices such as GPUs are described, and never looked into.");
   if (spec.device_stats == DeviceStats::kWait) lines.push_back("The program waits for each copy of a tensor on a device.");
   if (spec.device_stats == DeviceStats::kHost) lines.push_back("Tensors on devices are copied as far as the program need not wait for it.");
-  if (spec.device_stats == DeviceStats::kOperators)
+  if (measures_there(spec.device_stats))
     lines.push_back("Statistics of tensors on devices are computed there; the program never waits for them.");
   if (!spec.where.empty()) lines.push_back(concat("A record is kept only if this holds for it: ", spec.where));
 }

@@ -243,7 +243,7 @@ Status read_device_stats(const CaptureOptions& options, CaptureSpec& spec) {
   const auto word = std::ranges::find(kDeviceStatsWords, options.device_stats);
   if (word == kDeviceStatsWords.end()) {
     return wrong("--device-stats",
-                 concat(quote(options.device_stats), " is no way to look at devices; write auto, host, operators, wait or off"));
+                 concat(quote(options.device_stats), " is no way to look at devices; write auto, host, kernel, operators, wait or off"));
   }
   spec.device_stats = static_cast<DeviceStats>(word - kDeviceStatsWords.begin());
   return {};

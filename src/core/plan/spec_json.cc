@@ -133,9 +133,10 @@ constexpr std::array kRows = {
            [](Value v, Spec s) { return v.read_whole(s.sampling.head, 0, spec_values::kMostCount); },
            [](Written s) -> Json { return s.sampling.head; }},
     KeyRow{
-        {"", "device.stats", "text", "\"auto\", \"host\", \"wait\", \"off\", \"operators\"", "\"auto\"",
+        {"", "device.stats", "text", "\"auto\", \"host\", \"wait\", \"off\", \"operators\", \"kernel\"", "\"auto\"",
          "How tensors on devices such as GPUs are looked into: as copies in host memory, for which the program waits only where a record "
-         "would be lost, never or always; or not at all; or by operators of the device, which compute the statistics there."},
+         "would be lost, never or always; or not at all; or by operators of the device, or by a kernel, which compute the statistics "
+         "there."},
         [](Value v, Spec s) { return spec_values::read_enum(v, kDeviceStatsWords, s.device_stats); },
         [](Written s) -> Json { return std::string(kDeviceStatsWords[static_cast<size_t>(s.device_stats)]); }},
     KeyRow{{"", "limits.max_bytes", "bytes", "from 0", "0", "Most bytes of the dump on the disk; 0 = no limit."},

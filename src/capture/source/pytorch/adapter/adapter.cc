@@ -8,6 +8,7 @@
 #include "source/pytorch/adapter/adapter_interface.h"
 #include "source/pytorch/adapter/attributes.h"
 #include "source/pytorch/adapter/dump_node.h"
+#include "source/pytorch/adapter/kernel_statistics.h"
 #include "source/pytorch/adapter/observer.h"
 #include "source/pytorch/adapter/operator_facts.h"
 #include "source/pytorch/adapter/self_check.h"
@@ -66,6 +67,7 @@ extern "C" __attribute__((visibility("default"))) int tensortap_torch_adapter_at
   if (!fits(tracker, adapter)) return 1;
   try {
     set_tracker_for_dumps(tracker);
+    set_kernel_tracker(tracker);
     register_callbacks(tracker);
   } catch (...) {
     return 2;

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Changes with anything in this file; an adapter of another number is not loaded. */
-#define TENSORTAP_ADAPTER_INTERFACE_VERSION 11
+#define TENSORTAP_ADAPTER_INTERFACE_VERSION 12
 
 /* Properties of an operator, from its schema; described once. */
 enum {
@@ -152,6 +152,14 @@ typedef struct tensortap_torch_tracker {
   /* A dump node of a compiled graph runs: its number, and its tensors in its order, including undefined ones. Their `slot` and `element`
    * mean nothing. */
   void (*dump_node)(int64_t site, const tensortap_torch_tensor* tensors, uint32_t count);
+  /* Our kernel of statistics, for a tensor on a device. How many bytes of host memory it writes, and how many parts these are. 0: no
+   * kernel measures it now, *reason says why, and *never is 1 if none ever will on this device. Never waits. */
+  uint64_t (*kernel_bytes)(const tensortap_torch_tensor* tensor, uint64_t* parts, const char** reason, int* never);
+  /* Queues it on the stream, the driver's handle; `wanted`: TENSORTAP_MEASURE_*. Null, or why nothing was queued. `results`: memory that
+   * the device can write into. */
+  const char* (*launch_kernel)(const tensortap_torch_tensor* tensor, uint32_t wanted, void* stream, void* results);
+  /* Turns what the device wrote into `parts` of them. 0 if it did not write them. */
+  int (*read_kernel)(const void* results, uint64_t parts, tensortap_measured* measured);
 } tensortap_torch_tracker;
 
 /* The adapter's side, for the tracker. */

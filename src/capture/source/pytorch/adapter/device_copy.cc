@@ -11,6 +11,7 @@
 #include "source/pytorch/adapter/device_elements.h"
 #include "source/pytorch/adapter/device_statistics.h"
 #include "source/pytorch/adapter/graph_recording.h"
+#include "source/pytorch/adapter/kernel_statistics.h"
 #include "source/pytorch/adapter/late_copies.h"
 #include "source/pytorch/adapter/thread_frames.h"
 
@@ -109,9 +110,19 @@ int queue(const tensortap_device* told, const void* source, int* packed, void** 
 
 int measure(const tensortap_device* told, const void* source, uint32_t wanted, tensortap_measuring* begun, const char** reason) {
   const auto& facts = *static_cast<const tensortap_torch_tensor*>(source);
+  const auto& from = *static_cast<const Device*>(told->memory);
   try {
-    return queue_from(*static_cast<const Device*>(told->memory), facts, reason,
-                      [&](const c10::Stream& stream) { return begin_statistics(tensor_of(facts), stream, wanted, *begun, reason); });
+    return queue_from(from, facts, reason, [&](const c10::Stream& stream) {
+      bool never = true;
+      if ((wanted & TENSORTAP_MEASURE_BY_KERNEL) != 0) {
+        const int state = begin_kernel({facts, stream, wanted}, *begun, reason, never);
+        if (state != TENSORTAP_DEVICE_FETCH_ONLY || !never) return state;
+      }
+      const char* const why_no_kernel = *reason;
+      const int state = begin_statistics(tensor_of(facts), stream, wanted, *begun, reason);
+      if (state == TENSORTAP_DEVICE_QUEUED) *reason = why_no_kernel;
+      return state;
+    });
   } catch (...) {
     *reason = kNoCopy;
     return TENSORTAP_DEVICE_FAILED;

@@ -8,14 +8,12 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
-#include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "source/pytorch/adapter/device_elements.h"
-#include "source/pytorch/adapter/operator_trial.h"
-#include "source/pytorch/adapter/pinned_memory.h"
+#include "source/pytorch/adapter/measuring_trial.h"
 
 namespace tensortap::torch_adapter {
 namespace {
@@ -77,64 +75,36 @@ bool is_measurable_integer(at::ScalarType type) {
 
 double smallest_normal_of(at::ScalarType type) { return type == at::kHalf ? 0x1p-14 : 0x1p-126; }
 
-// What is known of a device and a type.
+// What is known of the operators of a device.
 class Abilities {
  public:
   static Abilities& get() {
     static auto& abilities = *new Abilities;
     return abilities;
   }
-  // Null, or why the device cannot measure tensors of this type. `needs_trial`: the caller calls begin_trial().
+  // Null, or why the device cannot measure tensors of this type. `needs_trial`: as of Trials.
   const char* why_not(c10::Device device, at::ScalarType type, bool& needs_trial) {
-    const std::lock_guard lock(mutex_);
-    Ability& ability = of_locked(device);
-    if (ability.times_without_memory >= kMostTimesWithoutMemory) return kOutOfMemory;
-    if (!ability.has_operators) return kLacksOperators;
-    Type& known = ability.types[type];
-    if (known.ticket != nullptr) judge_locked(known);
-    needs_trial = known.why_not == kOnTrial && known.ticket == nullptr;
-    return known.why_not;
-  }
-  // The ticket of the statistics of these numbers, all of them asked for.
-  void begin_trial(c10::Device device, at::Tensor numbers, LateElements* ticket) {
-    const std::lock_guard lock(mutex_);
-    Type& type = of_locked(device).types[numbers.scalar_type()];
-    // Two threads may begin at the same time.
-    if (type.ticket != nullptr) return end_copy(ticket);
-    type.numbers = std::move(numbers);
-    type.ticket = ticket;
-  }
-  void refuse(c10::Device device, at::ScalarType type) {
-    const std::lock_guard lock(mutex_);
-    of_locked(device).types[type].why_not = kRefused;
+    {
+      const std::lock_guard lock(mutex_);
+      const Ability& ability = of_locked(device);
+      if (ability.times_without_memory >= kMostTimesWithoutMemory) return kOutOfMemory;
+      if (!ability.has_operators) return kLacksOperators;
+    }
+    return trials.why_not(device, type, needs_trial);
   }
   // Each such attempt makes torch's allocator free the memory that it keeps for the program.
   void lacked_memory(c10::Device device) {
     const std::lock_guard lock(mutex_);
     ++of_locked(device).times_without_memory;
   }
+  Trials trials{{kOnTrial, kWrong, kRefused}, 0x1p-40};
 
  private:
-  struct Type {
-    const char* why_not = kOnTrial;
-    at::Tensor numbers{};
-    LateElements* ticket = nullptr;  // of the trial under way
-  };
   struct Ability {
     c10::Device device;
     bool has_operators;
     int times_without_memory = 0;
-    std::map<at::ScalarType, Type> types{};
   };
-  static void judge_locked(Type& type) {
-    const void* data = nullptr;
-    const int state = look_at_copy(*type.ticket, &data);
-    if (state == 0) return;
-    const bool right = state > 0 && is_right(type.numbers, *static_cast<const tensortap_measured*>(data));
-    if (type.why_not == kOnTrial) type.why_not = right ? nullptr : state > 0 ? kWrong : kRefused;
-    end_copy(type.ticket);
-    type.ticket = nullptr;
-  }
   Ability& of_locked(c10::Device device) {
     const auto found = std::find_if(abilities_.begin(), abilities_.end(), [device](const Ability& one) { return one.device == device; });
     if (found != abilities_.end()) return *found;
@@ -382,21 +352,16 @@ int queue_statistics(const at::Tensor& tensor, const c10::Stream& stream, uint32
   return state;
 }
 
-// The numbers are in pinned memory for good: the device reads them later.
 void try_operators(c10::Device device, at::ScalarType type, const c10::Stream& stream) {
   const Unseen unseen;
   const at::Tensor numbers = trial_numbers(type);
-  PinnedBlock block = PinnedMemory::get().take(static_cast<int64_t>(numbers.nbytes()));
-  if (block.data == nullptr) return;
-  const at::Tensor source = at::from_blob(block.data, numbers.sizes(), numbers.options());
-  source.copy_(numbers);
-  const at::Tensor there = at::empty(numbers.sizes(), numbers.options().device(device));
-  there.copy_(source, true);
+  const at::Tensor there = numbers_on_device(numbers, device);
+  if (!there.defined()) return;
   tensortap_measuring begun{};
   const char* reason = nullptr;
   const uint32_t everything = TENSORTAP_MEASURE_MAGNITUDES | TENSORTAP_MEASURE_SUBNORMAL;
   if (queue_statistics(there, stream, everything, begun, &reason) != TENSORTAP_DEVICE_QUEUED) return;
-  Abilities::get().begin_trial(device, numbers, static_cast<LateElements*>(begun.ticket));
+  Abilities::get().trials.begin(device, numbers, static_cast<LateElements*>(begun.ticket));
 }
 
 }  // namespace
@@ -420,7 +385,7 @@ int begin_statistics(const at::Tensor& tensor, const c10::Stream& stream, uint32
     Abilities::get().lacked_memory(tensor.device());
   } catch (...) {
     *reason = kRefused;
-    Abilities::get().refuse(tensor.device(), type);
+    Abilities::get().trials.refuse(tensor.device(), type);
   }
   return TENSORTAP_DEVICE_FETCH_ONLY;
 }

@@ -85,6 +85,16 @@ bool is_recorded(const c10::impl::VirtualGuardImpl& device, const c10::Stream& s
   }
 }
 
+bool find_native_stream(const c10::impl::VirtualGuardImpl& device, const c10::Stream& stream, void*& handle) {
+  bool found = false;
+  try {
+    handle = handle_of(device, stream, found);
+  } catch (...) {
+    return false;
+  }
+  return found;
+}
+
 RecordingsOfOthers::RecordingsOfOthers(c10::DeviceType type) {
   static const auto exchange = of_driver<ExchangeMode>("cuThreadExchangeStreamCaptureMode", "hipThreadExchangeStreamCaptureMode");
   if (type != c10::DeviceType::CUDA || exchange == nullptr) return;

@@ -11,6 +11,9 @@ namespace tensortap::torch_adapter {
 // Whether work on the stream is recorded instead of run. False if the device cannot report it.
 bool is_recorded(const c10::impl::VirtualGuardImpl& device, const c10::Stream& stream);
 
+// The driver's handle of a stream. False if torch does not report it.
+bool find_native_stream(const c10::impl::VirtualGuardImpl& device, const c10::Stream& stream, void*& handle);
+
 // While it lives, calls of this thread do not break recordings of other threads. Does nothing on devices without such a mode.
 class RecordingsOfOthers {
  public:

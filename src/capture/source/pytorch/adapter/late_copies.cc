@@ -123,36 +123,51 @@ bool prepare(LateElements& made, int64_t bytes, int& refusal) {
 
 bool may_begin_copies() { return !is_impossible && failures < kMostFailures; }
 
+int begin_writing(c10::Device device, const c10::Stream& stream, int64_t bytes, LateElements** elements,
+                  std::unique_ptr<LateReading> reading, const std::function<bool(void* block)>& queue) {
+  if (!may_begin_copies() || bytes > PinnedMemory::kLargest) return TENSORTAP_DEVICE_FETCH_ONLY;
+  Abandoned::get().sweep();
+  auto made = std::make_unique<LateElements>();
+  made->device = device;
+  made->reading = std::move(reading);
+  int refusal = TENSORTAP_DEVICE_FETCH_ONLY;
+  const auto take_back = [&made] {
+    if (made->block.data != nullptr) PinnedMemory::get().give_back(std::move(made->block));
+  };
+  if (!prepare(*made, bytes, refusal)) {
+    take_back();
+    return refusal;
+  }
+  // From here on a failure leaves the block to the device, which may write into it.
+  LateElements* const kept = made.get();
+  try {
+    if (!queue(kept->block.data)) {
+      take_back();
+      Events::get().give_back(device, std::move(kept->event));
+      return TENSORTAP_DEVICE_FETCH_ONLY;
+    }
+    kept->event->record(stream);
+  } catch (...) {
+    static_cast<void>(made.release());
+    ++failures;
+    throw;
+  }
+  *elements = made.release();
+  return TENSORTAP_DEVICE_QUEUED;
+}
+
 int begin_copy(const at::Tensor& tensor, const c10::Stream& stream, int* packed, LateElements** elements,
                std::unique_ptr<LateReading> reading) {
   if (!may_begin_copies()) return TENSORTAP_DEVICE_FETCH_ONLY;
   const Unseen unseen;
   bool elements_alone = false;
   const at::Tensor from = flat(tensor, elements_alone);
-  const auto bytes = static_cast<int64_t>(from.nbytes());
-  if (bytes > PinnedMemory::kLargest) return TENSORTAP_DEVICE_FETCH_ONLY;
-  Abandoned::get().sweep();
-  auto made = std::make_unique<LateElements>();
-  made->device = tensor.device();
-  made->reading = std::move(reading);
-  int refusal = 0;
-  if (!prepare(*made, bytes, refusal)) {
-    if (made->block.data != nullptr) PinnedMemory::get().give_back(std::move(made->block));
-    return refusal;
-  }
-  // From here on a failure leaves the block to the device, which may write into it.
   const at::TensorOptions options = from.options().device(at::kCPU).requires_grad(false);
-  LateElements* const kept = made.release();
-  try {
-    at::from_blob(kept->block.data, {from.numel()}, options).copy_(from, true);
-    kept->event->record(stream);
-  } catch (...) {
-    ++failures;
-    throw;
-  }
   *packed = elements_alone ? 1 : 0;
-  *elements = kept;
-  return TENSORTAP_DEVICE_QUEUED;
+  return begin_writing(tensor.device(), stream, static_cast<int64_t>(from.nbytes()), elements, std::move(reading), [&](void* block) {
+    at::from_blob(block, {from.numel()}, options).copy_(from, true);
+    return true;
+  });
 }
 
 int look_at_copy(LateElements& elements, const void** data) noexcept {
@@ -164,7 +179,7 @@ int look_at_copy(LateElements& elements, const void** data) noexcept {
       const RecordingsOfOthers undisturbed(elements.device.type());
       if (elements.event->query()) {
         elements.data = elements.reading == nullptr ? elements.block.data : elements.reading->read(elements.block.data);
-        elements.state = kThere;
+        elements.state = elements.data == nullptr ? kLost : kThere;
       }
     } catch (...) {
       elements.state = kLost;

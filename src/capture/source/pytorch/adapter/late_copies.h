@@ -8,6 +8,7 @@
 #include <c10/core/Device.h>
 #include <c10/core/Stream.h>
 
+#include <functional>
 #include <memory>
 
 namespace tensortap::torch_adapter {
@@ -22,7 +23,7 @@ class LateReading {
   virtual ~LateReading() = default;
   LateReading(const LateReading&) = delete;
   LateReading& operator=(const LateReading&) = delete;
-  // Called once. The result is valid as long as this object.
+  // Called once. The result is valid as long as this object. Null: the device did not write what was expected.
   virtual const void* read(const void* data) = 0;
 };
 
@@ -34,6 +35,10 @@ bool may_begin_copies();
 // are handed out as they come.
 int begin_copy(const at::Tensor& tensor, const c10::Stream& stream, int* packed, LateElements** elements,
                std::unique_ptr<LateReading> reading = nullptr);
+// The same for what work on the device writes into a block of `bytes` bytes of pinned memory: queue(block) queues it on the stream, or
+// returns false when it did not.
+int begin_writing(c10::Device device, const c10::Stream& stream, int64_t bytes, LateElements** elements,
+                  std::unique_ptr<LateReading> reading, const std::function<bool(void* block)>& queue);
 // 1 if the elements came, to *data; 0 if they may come; -1 if they will not. Any thread; never waits.
 int look_at_copy(LateElements& elements, const void** data) noexcept;
 // Memory into which the device may still write is not used again.

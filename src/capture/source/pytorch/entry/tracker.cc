@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/silenced.h"
+#include "source/pytorch/device/kernel_functions.h"
 #include "source/pytorch/events/operator_calls.h"
 #include "source/pytorch/events/thread_calls.h"
 #include "source/pytorch/graphs/graph_capture.h"
@@ -180,7 +181,10 @@ const tensortap_torch_tracker& tracker_functions() {
                                                     guarded_scope_begin,
                                                     guarded_scope_end,
                                                     guarded_collective,
-                                                    dump_graph_node};
+                                                    dump_graph_node,
+                                                    kernel_bytes,
+                                                    launch_kernel,
+                                                    read_kernel};
   return functions;
 }
 

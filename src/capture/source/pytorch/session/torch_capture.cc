@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/wait.h"
 #include "exec/exec_request.h"
+#include "source/pytorch/device/device_kernels.h"
 #include "source/pytorch/identity/device_graphs.h"
 #include "source/pytorch/identity/module_table.h"
 #include "source/pytorch/python/python_bridge.h"
@@ -156,6 +157,7 @@ Status open_capture(const char* config, const char* config_name, const std::stri
       TENSORTAP_SESSION_KERNELS | TENSORTAP_SESSION_MODULES | (torch_runtime().content_cache ? 0U : TENSORTAP_SESSION_CONTENT_UNKNOWN);
   TENSORTAP_ASSIGN_OR_RETURN(tensortap_session * session, open_session(options, torch_runtime()));
   tell_facts(session);
+  DeviceKernels::get().resume();
   auto* capture = new TorchCapture(session, torch_runtime());
   choose_step_modules(tensortap_has_step_modules(session) != 0);
   active.store(capture);
@@ -170,6 +172,7 @@ Status close_capture(std::string* report) {
   TorchCapture* capture = active.exchange(nullptr);
   if (capture == nullptr) return {};
   capture->runtime.adapter.observe(0, 1);
+  DeviceKernels::get().finish();
   const bool all_left = wait_for_zero(inside);
   capture->steps.end();
   account_for_compiled_graphs(capture->session);

@@ -155,7 +155,7 @@ CaptureSpec to_spec(Settings settings, const Profile& profile, std::string_view 
   set_steps(settings, spec);
   set_statistics(settings, spec);
   set_extras(settings, spec);
-  if (settings.device_statistics) spec.device_stats = DeviceStats::kOperators;
+  if (settings.device_statistics) spec.device_stats = DeviceStats::kKernel;
   spec.devices = settings.devices;
   spec.layout_options["net_name"] = settings.net_name;
   spec.plain_order = settings.trans_flag;
