@@ -15,6 +15,12 @@ bool is_initial(const OpInfo& op) {
   return is_drawn(op) || op.type == "empty" || op.type == "empty_like" || op.type == "empty_strided" || op.type == "new_empty";
 }
 
+// Whether an op writes over the whole of an input, and does not look at it.
+bool writes_over(const OpInfo& op, const RecordRow& made, const RecordRow& input) {
+  const bool is_filled = op.type == "copy_" || op.type == "fill_" || op.type == "zero_";
+  return is_filled && input.storage == made.storage && input.numel == made.numel;
+}
+
 // The last content of each block of memory.
 std::unordered_map<uint64_t, uint64_t> last_versions(const ValueTable& table) {
   std::unordered_map<uint64_t, uint64_t> last;
@@ -42,7 +48,7 @@ std::vector<bool> dead_rows(const ValueTable& table) {
     if (table.value_of(number) == kNoValue || row.storage == 0) continue;
     dead[number] = is_read[number] ? !is_used[number] : row.version < last.at(row.storage) || is_initial(op_of(dump, row));
     for (const uint32_t input : table.inputs_of(number)) {
-      if (input == kNoRow || input == number) continue;
+      if (input == kNoRow || input == number || writes_over(op_of(dump, row), row, dump.rows()[input])) continue;
       is_read[input] = true;
       if (!dead[number]) is_used[input] = true;
     }

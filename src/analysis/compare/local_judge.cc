@@ -325,7 +325,9 @@ Finding LocalJudge::small_finding_of(const Pair& pair, const Difference& differe
                                                         : std::nullopt;
     if (limit && has_lone_difference(a_.dump(), pair.row_a, difference, *limit)) return Finding::kElement;
   }
-  const bool stores = made.kind.stores || op_kind_of(op_a).stores || stores_on(a_, made.way.a) || stores_on(b_, made.way.b);
+  const OpKind kind_a = op_kind_of(op_a);
+  const bool stores = made.kind.stores || kind_a.stores || made.kind.of_halves || kind_a.of_halves || stores_on(a_, made.way.a) ||
+                      stores_on(b_, made.way.b);
   const bool detour = !stores && made.way.made_a != made.way.made_b && std::min(made.way.made_a, made.way.made_b) <= usual_step_;
   const double coarser = std::max(made.way.made_a, made.way.made_b);
   if (detour && made.complete && !made.way.quantises() && coarser > usual_step_ && judgement.in < coarser / 8 &&

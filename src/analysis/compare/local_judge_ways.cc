@@ -66,8 +66,9 @@ LocalJudge::Way LocalJudge::way_of(const Pair& pair) {
   Way way{way_between(a_, partners_a_, pair.row_a), way_between(b_, partners_b_, pair.row_b)};
   const RecordRow& of_a = a_.dump().rows()[pair.row_a];
   const RecordRow& of_b = b_.dump().rows()[pair.row_b];
-  way.made_a = std::max(step_of_type(of_a), look_between(true, way.a.between, way));
-  way.made_b = std::max(step_of_type(of_b), look_between(false, way.b.between, way));
+  const auto step_of_op = [this](bool mine, uint32_t row) { return kind_of(mine, row).of_halves ? unit_roundoff(DType::kFloat16) : 0; };
+  way.made_a = std::max({step_of_type(of_a), step_of_op(true, pair.row_a), look_between(true, way.a.between, way)});
+  way.made_b = std::max({step_of_type(of_b), step_of_op(false, pair.row_b), look_between(false, way.b.between, way)});
   way.step = std::max({way.step, way.made_a, way.made_b});
   note_codes(true, kind_of(true, pair.row_a).code_bits, way);
   note_codes(false, kind_of(false, pair.row_b).code_bits, way);

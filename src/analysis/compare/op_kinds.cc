@@ -122,7 +122,10 @@ OpKind op_kind_of(const OpInfo& op) {
           .is_of_batch = family == "batch norm" && trains(op),
           .is_gate = is_listed(kGates, family),
           .is_gradient = is_listed(kGradientKinds, family),
-          .stores = family == "setrows",
+          // ggml stores keys and values so: into rows of a cache, or for an attention without one.
+          .stores = family == "setrows" || op.type == "CPY",
+          // ggml looks them up in a table on processors.
+          .of_halves = op.type == "GELU" || op.type == "GELU_QUICK",
           .quantises = code_bits > 0,
           .defines = is_listed(kDefining, family) || family.starts_with("scaleddotproduct"),
           .code_bits = code_bits};

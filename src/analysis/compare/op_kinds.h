@@ -34,6 +34,7 @@ struct OpKind {
   bool is_gate = false;      // the gradient of a function with a bend: an element on its other side passes its gradient on, or no longer
   bool is_gradient = false;  // of a norm or convolution: its further outputs are sums over the batch
   bool stores = false;       // writes into memory that has a type already, such as a cache
+  bool of_halves = false;    // its outputs have the steps of float16, whatever their type
   bool quantises = false;    // its outputs have the steps of a quantised type
   bool defines = false;      // a part that networks are built of, with one result for its inputs
   int code_bits = 0;         // of that type, 0 where it does not quantise

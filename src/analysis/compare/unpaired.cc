@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "compare/dead_rows.h"
 #include "compare/op_kinds.h"
 #include "compare/quantised_programs.h"
 #include "compare/results.h"
@@ -102,14 +103,18 @@ class Explainer {
   void find_dead() {
     const size_t count = mine_.table().values().size();
     is_dead_.assign(count, false);
+    const std::vector<bool> dead = dead_rows(mine_.table());
+    for (ValueId id = 0; id < count; ++id) {
+      is_dead_[id] = std::ranges::all_of(mine_.table().at(id).rows, [&dead](uint32_t row) { return dead[row]; });
+    }
     const bool known = results_.are_declared();
     if (!known && !(other_results_.are_declared() && has_all_results())) return;
     for (auto id = static_cast<ValueId>(count); id-- > 0;) {
       const ValueId partner = partner_of(id);
       const bool handed_out = known ? results_.contains(id) : partner != kNoValue && other_results_.contains(partner);
       const auto is_dead = [this](ValueId reader) { return is_dead_[reader]; };
-      is_dead_[id] = !handed_out && std::ranges::all_of(mine_.readers(id), is_dead, &PairingKeys::Reader::value) &&
-                     std::ranges::all_of(mine_.later_readers(id), is_dead);
+      is_dead_[id] = is_dead_[id] || (!handed_out && std::ranges::all_of(mine_.readers(id), is_dead, &PairingKeys::Reader::value) &&
+                                      std::ranges::all_of(mine_.later_readers(id), is_dead));
     }
   }
   // Whether each result of the other program has a partner.
