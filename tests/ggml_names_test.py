@@ -21,6 +21,9 @@ pytestmark = pytest.mark.skipif(
 LLAMA = PROGRAMS / "ggml_generates.py"
 ORIGINAL = PROGRAMS / "llama_generates.py"
 PROMPT = "1,259,100,101,259,102,103"
+OTHERS = PROGRAMS / "original_computes.py"
+EMBEDS = PROGRAMS / "ggml_embeds.py"
+TEXTS = f"{PROMPT}/1,259,122,52,259,122,53,259,122,54,259,100"
 WHOLE = ("--full", "--slots", "in,out")
 TRANSLATED = (*WHOLE, "--names", "transformers")
 
@@ -33,25 +36,17 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def capture_torch(folder: Path, *words: str | Path) -> Path:
+    """Run a program of PyTorch under `tensortap exec` and give its dump."""
+    line = [COMMAND, "exec", *WHOLE, "--out", folder / "dump", "--", TORCH, *words]
+    subprocess.run(line, cwd=folder, check=True, capture_output=True, timeout=240)
+    return folder / "dump"
+
+
 @pytest.fixture(scope="module")
 def original(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Capture the model in PyTorch, with the weights as they were before they were quantised."""
-    folder = tmp_path_factory.mktemp("original")
-    words: list[str | Path] = [
-        COMMAND,
-        "exec",
-        *WHOLE,
-        "--out",
-        folder / "dump",
-        "--",
-        TORCH,
-        ORIGINAL,
-        models / "f32.gguf.npz",
-        PROMPT,
-        "8",
-    ]
-    subprocess.run(words, cwd=folder, check=True, capture_output=True, timeout=240)
-    return folder / "dump"
+    return capture_torch(tmp_path_factory.mktemp("original"), ORIGINAL, models / "f32.gguf.npz", PROMPT, "8")
 
 
 @pytest.fixture(scope="module")
@@ -150,3 +145,75 @@ def test_a_fault_is_named_at_its_op(original: Path, tmp_path: Path, fault: tuple
         code, summary = compared(capture(folder, PYTHON, LLAMA, folder / "faulty.gguf", options=TRANSLATED), original)
         assert code == 1, kind
         assert summary["culprit"]["a"].split(":")[0] == op, (kind, summary["culprit"])
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Capture a GPT-2 and a BERT in PyTorch."""
+    found = {}
+    for kind, words in (("gpt2", (PROMPT, "8")), ("bert", (TEXTS,))):
+        folder = tmp_path_factory.mktemp(kind)
+        write_model(folder / "model.gguf", kind, writer="ggml_architecture.py")
+        found[kind] = capture_torch(folder, OTHERS, kind, folder / "model.gguf.npz", *words)
+    return found
+
+
+def capture_other(folder: Path, kind: str, *fault: str) -> GgmlDump:
+    """Capture it in llama.cpp."""
+    model = write_model(folder / "model.gguf", kind, *fault, writer="ggml_architecture.py")
+    return capture(folder, PYTHON, EMBEDS if kind == "bert" else LLAMA, model, options=TRANSLATED)
+
+
+# B19
+@each_row("kind, paired, values", [("gpt2", 25, 49), ("bert", 30, 59)])
+def test_other_architectures_compute_what_pytorch_does(
+    others: dict[str, Path], tmp_path: Path, kind: str, paired: int, values: int
+) -> None:
+    """Each norm is three ops in ggml and one in PyTorch, and each linear layer two and one: the others are parts of a pair."""
+    dump = capture_other(tmp_path, kind)
+    code, summary = compared(dump, others[kind])
+    assert (code, summary["paired"], summary["values_a"]) == (0, paired, values), summary["culprit"]
+    assert summary["unpaired_a"]["not explained"] == summary["unpaired_b"]["not explained"] == 0
+    found = tensortap("compare", dump.folder, others[kind], "--all", "--json").objects[:-1]
+    pairs = {one["a"].split(":")[0]: one["b"].split(":")[0] for one in found if one.get("b")}
+    wanted = {
+        "gpt2": {
+            "pos_embd": "transformer.wpe/embedding",
+            "attn_norm-1": "transformer.h.1.ln_1/native_layer_norm",
+            "wqkv_b-0": "transformer.h.0.attn.c_attn/addmm",
+            "ffn_gelu-0": "transformer.h.0.mlp.act/mul_3",
+            "ffn_out-1": "transformer.h.1.mlp.c_proj/addmm",
+            "l_out-0": "transformer.h.0/add_1",
+            "result_output": "lm_head/mm",
+        },
+        "bert": {
+            "inp_norm-0": "embeddings.LayerNorm/native_layer_norm",
+            "Kcur-1#2": "encoder.layer.1.attention.self.key/addmm",
+            "ffn_gelu-1": "encoder.layer.1.intermediate.intermediate_act_fn/gelu",
+            "ffn_inp-0": "encoder.layer.0.attention.output.LayerNorm/native_layer_norm",
+            "result_embd": "encoder.layer.1.output.LayerNorm/native_layer_norm",
+        },
+    }[kind]
+    named = {name: f"{'GPT2LMHeadModel' if kind == 'gpt2' else 'BertModel'}.{value}" for name, value in wanted.items()}
+    assert {name: pairs.get(name) for name in wanted} == named
+
+
+@each_row(
+    "kind, fault, op",
+    [
+        ("gpt2", ("--epsilon", "0.01"), "attn_norm-0"),
+        ("gpt2", ("--swap", "blk.0.ffn_up.weight", "blk.1.ffn_up.weight"), "ffn_up-0"),
+        ("gpt2", ("--swap", "blk.0.attn_qkv.weight", "blk.1.attn_qkv.weight"), "wqkv-0"),
+        ("gpt2", ("--turn", "position_embd.weight"), "pos_embd"),
+        ("bert", ("--epsilon", "0.01"), "inp_norm-0"),
+        ("bert", ("--swap", "blk.1.attn_k.weight", "blk.1.attn_q.weight"), "Qcur-1"),
+        ("bert", ("--swap", "blk.0.attn_output_norm.weight", "blk.0.layer_output_norm.weight"), "ffn_inp-0"),
+        ("bert", ("--turn", "token_types.weight"), "node_6"),
+    ],
+)
+def test_a_fault_of_another_architecture_is_named_at_its_op(
+    others: dict[str, Path], tmp_path: Path, kind: str, fault: tuple[str, ...], op: str
+) -> None:
+    code, summary = compared(capture_other(tmp_path, kind, *fault), others[kind])
+    assert code == 1
+    assert summary["culprit"]["a"].split(":")[0] == op, summary["culprit"]

@@ -166,19 +166,33 @@ std::string_view GraphLearner::weight_module(GgmlTensor node) const {
   return {};
 }
 
+std::string_view GraphLearner::norm_module(size_t place, bool is_norm_itself) const {
+  const GgmlFunctions& ggml = model_.library.functions();
+  for (size_t next = place + 1; next < std::min(nodes_.size(), place + 1 + kNextNodes); ++next) {
+    for (size_t i = 0; i < nodes_[next].source_count(); ++i) {
+      const GgmlTensor source = nodes_[next].source(i);
+      if (!source || source.base() != nodes_[place]) continue;
+      if (!is_norm_itself) return is_norm(ggml.op_name(nodes_[next].op())) ? norm_module(next, true) : std::string_view();
+      if (const std::string_view module = weight_module(nodes_[next]); !module.empty()) return module;
+    }
+  }
+  return {};
+}
+
 GraphLearner::Place GraphLearner::place_of(size_t place, const Read& read) const {
   const GgmlTensor node = nodes_[place];
   const std::string_view op = model_.library.functions().op_name(node.op());
   std::string_view of_weight = weight_module(node);
-  for (size_t next = place + 1; of_weight.empty() && is_norm(op) && next < std::min(nodes_.size(), place + 1 + kNextNodes); ++next) {
-    for (size_t i = 0; i < nodes_[next].source_count(); ++i) {
-      const GgmlTensor source = nodes_[next].source(i);
-      if (source && source.base() == node) of_weight = weight_module(nodes_[next]);
-    }
-  }
+  if (of_weight.empty() && is_norm(op)) of_weight = norm_module(place, true);
   if (!of_weight.empty()) return {layer_of_module(of_weight), model_.names_.module_of_reader(of_weight, op)};
   std::string_view name = without_copy(node.name());
   std::string layer = module_of_node(name);
+  if (layer.empty() && op == "ADD") {
+    // A sum that is normed is of what has the norm.
+    const std::string_view norm = norm_module(place, false);
+    layer = layer_of_module(norm);
+    if (!layer.empty()) return {layer, model_.names_.module_around(norm)};
+  }
   if (layer.empty() && !name.starts_with("result_")) {
     layer = layer_of_inputs(read);
     // A node without a name is of the part that its only input is of.

@@ -43,6 +43,8 @@ class GraphLearner {
   Read reads_of(GgmlTensor node, PlannedNode& planned);
   // The module of the first weight that a node reads; "" = it reads none.
   [[nodiscard]] std::string_view weight_module(GgmlTensor node) const;
+  // The module of the norm that a node is, or that reads it soon; "" = none.
+  [[nodiscard]] std::string_view norm_module(size_t place, bool is_norm_itself) const;
   // Where in the model a node is.
   struct Place {
     std::string layer;  // "blk.3", "" = in none

@@ -30,6 +30,33 @@ TEST(OriginalNames, DependOnTheArchitecture) {
   EXPECT_EQ(OriginalNames("qwen3moe").module("blk.0.ffn_gate_inp"), "Qwen3MoeForCausalLM.model.layers.0.mlp.gate");
 }
 
+TEST(OriginalNames, OfOtherArchitecturesHaveOtherPaths) {
+  const OriginalNames gpt2("gpt2");
+  EXPECT_EQ(gpt2.weight("blk.7.attn_qkv.weight"), "transformer.h.7.attn.c_attn.weight");
+  EXPECT_EQ(gpt2.module_of_op("blk.7", "ffn_gelu-7", "GELU"), "GPT2LMHeadModel.transformer.h.7.mlp.act");
+  EXPECT_EQ(gpt2.module_of_op("blk.7", "node_60", "GET_ROWS"), "GPT2LMHeadModel.transformer");
+  const OriginalNames bert("bert");
+  EXPECT_EQ(bert.module("blk.1.attn_output_norm"), "BertModel.encoder.layer.1.attention.output.LayerNorm");
+  EXPECT_EQ(bert.module_around("blk.1.attn_output_norm"), "BertModel.encoder.layer.1.attention.output");
+  EXPECT_EQ(bert.module_of_op("blk.1", "node_35", "FLASH_ATTN_EXT"), "BertModel.encoder.layer.1.attention.self");
+  EXPECT_EQ(bert.module_of_op("blk.1", "node_63", "GET_ROWS"), "BertModel");
+  EXPECT_EQ(OriginalNames("phi2").module("output_norm"), "PhiForCausalLM.model.final_layernorm");
+  EXPECT_EQ(OriginalNames("starcoder2").weight("blk.0.ffn_up.bias"), "model.layers.0.mlp.c_fc.bias");
+}
+
+TEST(OriginalNames, OfWeightsThatAFileHasInOneTensorStay) {
+  const OriginalNames names("nomic-bert");
+  EXPECT_EQ(names.module("blk.1.attn_qkv"), "NomicBertModel.layers.1.self_attn");
+  EXPECT_EQ(names.weight("blk.1.attn_qkv.weight"), "blk.1.attn_qkv.weight");
+  EXPECT_EQ(OriginalNames("stablelm").weight("blk.1.attn_q_norm.weight"), "blk.1.attn_q_norm.weight");
+  EXPECT_EQ(names.weight("blk.1.attn_output_norm.bias"), "layers.1.post_attention_layernorm.bias");
+}
+
+TEST(OriginalNames, AroundAModuleOfGgufAreThoseOfTheLayer) {
+  EXPECT_EQ(OriginalNames().module_around("blk.1.attn_output_norm"), "blk.1");
+  EXPECT_EQ(OriginalNames().module_around("output_norm"), "output_norm");
+}
+
 TEST(OriginalNames, OfExpertsAreThoseOfTheirModuleAndTheirWeightsStay) {
   const OriginalNames names("qwen2moe");
   EXPECT_EQ(names.module("blk.1.ffn_up_exps"), "Qwen2MoeForCausalLM.model.layers.1.mlp.experts");
@@ -51,7 +78,7 @@ TEST(OriginalNames, WithoutTranslationStay) {
   const OriginalNames llama("llama");
   for (const char* name : {"blk.0.attn_rot_embd", "blk.x.attn_q", "blk.", "rope_freqs", ""}) EXPECT_EQ(llama.module(name), name);
   for (const char* name : {"leaf_5", "blk.0.ffn_gate_exps.weight", ""}) EXPECT_EQ(llama.weight(name), name);
-  const OriginalNames unknown("bert");
+  const OriginalNames unknown("gptneox");
   EXPECT_FALSE(unknown.are_known());
   EXPECT_EQ(unknown.module("blk.0.attn_q"), "blk.0.attn_q");
   EXPECT_EQ(unknown.module_of_op("blk.0", "kq-0", "MUL_MAT"), "blk.0");
