@@ -54,7 +54,8 @@ ROWS = {
     "mlp full": Row("mlp", ("--full",)),
     "mlp wait": Row("mlp", ("--stats", "--device-stats", "wait")),
     "mlp host": Row("mlp", ("--stats", "--device-stats", "host"), codes=(0, 3), hides=True),
-    "mlp operators": Row("mlp", ("--stats", "--device-stats", "operators"), codes=(0, 3), hides=True),
+    "mlp kernel": Row("mlp", ("--stats", "--device-stats", "kernel"), codes=(0, 3), hides=True),
+    "gpt kernel": Row("gpt", ("--stats", "--device-stats", "kernel"), codes=(0, 1, 3), hides=True),
     "gpt operators": Row("gpt", ("--stats", "--device-stats", "operators"), codes=(0, 1, 3), hides=True),
     "mlp off": Row("mlp", ("--stats", "--device-stats", "off"), codes=(3,), hides=True),
     "fused": Row("fused", ("--tensors",)),
@@ -78,13 +79,13 @@ ROWS = {
     "asserts": Row("asserts", codes=(0, 1, 3), hides=True),
     "memory": Row("memory", alone=True, cuda=True),
 }
-# Against each other, by turns.
-WAYS = {
+WAYS = {  # against each other, by turns
     "plain": None,
     "--stats": ("--stats",),
     "--stats --slots out": ("--stats", "--slots", "out"),
     "--device-stats wait": ("--stats", "--device-stats", "wait"),
     "--device-stats host": ("--stats", "--device-stats", "host"),
+    "--device-stats kernel": ("--stats", "--device-stats", "kernel"),
     "--device-stats operators": ("--stats", "--device-stats", "operators"),
     "--device-stats off": ("--stats", "--device-stats", "off"),
 }

@@ -42,11 +42,12 @@ struct LateDevice {
       return self(given).state.load();
     };
     device.drop = [](const tensortap_device* given, void*) { ++self(given).dropped; };
-    device.measure = [](const tensortap_device* given, const void*, uint32_t, tensortap_measuring* begun, const char** reason) {
+    device.measure = [](const tensortap_device* given, const void*, uint32_t asked, tensortap_measuring* begun, const char** reason) {
       LateDevice& own = self(given);
+      own.wanted = asked;
       *reason = "of no use";
       if (own.measuring != TENSORTAP_DEVICE_QUEUED) return own.measuring;
-      *begun = {own.parts.data(), own.parts.size(), 7};
+      *begun = {own.parts.data(), own.parts.size(), 7, own.kernels};
       return TENSORTAP_DEVICE_QUEUED;
     };
   }
@@ -65,6 +66,8 @@ struct LateDevice {
   int answer = TENSORTAP_DEVICE_QUEUED;
   int measuring = TENSORTAP_DEVICE_QUEUED;
   std::vector<tensortap_measured> parts{};
+  uint64_t kernels = 0;
+  uint32_t wanted = 0;
   int fetched = 0;
   int queued = 0;
   std::atomic<int> dropped{0};
@@ -290,6 +293,25 @@ TEST(LateLook, TakesWhatTheDeviceMeasured) {
   EXPECT_EQ(report[0]["bytes_fetched"], 40000 + 256);
   EXPECT_EQ(report[0]["waited"], 0);
   parts.sink.stop();
+}
+
+TEST(LateLook, AsksForAKernelAndSaysWhyNoneMeasured) {
+  for (const uint64_t kernels : {0U, 1U}) {
+    FakeParts parts(statistics(DeviceStats::kKernel));
+    LateDevice device;
+    device.parts = measured_parts();
+    device.kernels = kernels;
+    FakeEvent event(parts.add("op"), up_to(10000));
+    device.own(event, 1);
+    take(parts, event);
+    device.state = 1;
+    parts.sink.flush();
+    EXPECT_NE(device.wanted & TENSORTAP_MEASURE_BY_KERNEL, 0U);
+    const Json report = parts.devices.report();
+    EXPECT_EQ(report[0]["kernels"], kernels);
+    EXPECT_EQ(report[0]["no_kernel"], kernels == 1 ? Json::array() : Json::array({Json{{"reason", "of no use"}, {"count", 1}}}));
+    parts.sink.stop();
+  }
 }
 
 TEST(LateLook, NoticesADeviceThatMeasuresWrong) {
