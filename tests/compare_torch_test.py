@@ -188,6 +188,33 @@ def test_programs_whose_results_have_no_partner_are_not_called_equal(tmp_path: P
         assert [one for one in both.unpaired if one["open_end"]]
 
 
+MOVES = """
+import torch
+torch.manual_seed(0)
+x = torch.randn(64, 300)
+y = (x * 1.5)[:, ::2].transpose(0, 1).contiguous()
+print(torch.nn.functional.gelu(y).max())
+"""
+
+
+def test_sums_of_a_processor_with_other_instructions_are_no_difference(tmp_path: Path) -> None:
+    dumps = {}
+    for name in ("scalar", "best"):
+        (tmp_path / name).mkdir()
+        done = capture(tmp_path / name, MOVES, environment={"TENSORTAP_SIMD": "scalar"} if name == "scalar" else {})
+        assert done.code == 0, done.err
+        dumps[name] = done.dump
+    if dumps["best"].run["statistics_kernel"] == "scalar":
+        pytest.skip("this processor has no others")
+    assert dumps["scalar"].rows["l2"].tolist() != dumps["best"].rows["l2"].tolist()
+    done = command("compare", dumps["scalar"].folder, dumps["best"].folder)
+    assert done.code == 0, done.out
+    assert "nothing differs in the statistics" in done.out
+    changed = capture(tmp_path / "scalar", MOVES.replace("1.5", "1.5001"), options=["--out", "changed"])
+    done = command("compare", dumps["scalar"].folder, changed.dump.folder.parent / "changed")
+    assert "nothing differs" not in done.out
+
+
 # Two sentences that go on by a word at a time; the arguments are whether keys and values are kept, and what is added to positions.
 DECODER = """
 import sys, torch

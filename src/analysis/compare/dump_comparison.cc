@@ -83,7 +83,8 @@ DumpComparison::DumpComparison(const DumpIndex& a, const DumpIndex& b, Compariso
       b_(b, steps_.only_b),
       keys_a_(a_),
       keys_b_(b_),
-      facts_b_(b) {}
+      facts_b_(b),
+      rounded_otherwise_(sums_are_rounded_otherwise(a, b)) {}
 
 Result<std::unique_ptr<DumpComparison>> DumpComparison::make(const DumpIndex& a, const DumpIndex& b, ComparisonOptions options) {
   std::unique_ptr<DumpComparison> made(new DumpComparison(a, b, std::move(options)));
@@ -280,7 +281,7 @@ ComparedValue DumpComparison::compare(uint32_t row_b) {
     value.unreadable = difference.unreadable;
     if (!value.unreadable) return value;
   }
-  const StatisticsDifference statistics = compare_statistics(of_a, of_b);
+  const StatisticsDifference statistics = compare_statistics(of_a, of_b, rounded_otherwise_);
   if (!statistics.any_known) {
     if (value.reason.empty()) value.reason = "neither data nor statistics of both";
     return value;

@@ -208,6 +208,7 @@ class DumpComparison {
   PairingKeys keys_a_;
   PairingKeys keys_b_;
   OpFactsTable facts_b_;
+  bool rounded_otherwise_;  // as compare_statistics() has it
   std::unique_ptr<Alignment> alignment_;
   Pairing pairing_;
   std::vector<ModelTolerance> tolerances_;  // by pair

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "tensor/statistics.h"
+#include "trace/dump_index.h"
 #include "trace/record_row.h"
 
 namespace tensortap {
@@ -35,8 +36,13 @@ struct StatisticsDifference {
   bool sampled = false;            // one side's are of a sample
 };
 
-// `a` is judged, `b` is the reference. Equal statistics do not say that two tensors are equal; only equal digests do. Thread-safe.
-StatisticsDifference compare_statistics(const RecordRow& a, const RecordRow& b);
+// Whether sums may have other bits in the two dumps although all elements are equal: processors with other instructions formed them, or
+// devices did, as far as the manifests tell it.
+bool sums_are_rounded_otherwise(const DumpIndex& a, const DumpIndex& b);
+
+// `a` is judged, `b` is the reference. Equal statistics do not say that two tensors are equal; only equal digests do. `rounded_otherwise`:
+// sums within the bounds of docs/statistics.md do not differ. Thread-safe.
+StatisticsDifference compare_statistics(const RecordRow& a, const RecordRow& b, bool rounded_otherwise);
 
 }  // namespace tensortap
 

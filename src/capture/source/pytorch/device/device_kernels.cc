@@ -104,16 +104,16 @@ const char* DeviceKernels::launch(const tensortap_torch_tensor& tensor, uint32_t
   const DeviceDriver& driver = *find_device_driver();
   const InContext in(driver, device.context);
   uint64_t address = 0;
-  const char* const refused = kRefusedLaunch;
-  if (!in.is_there() || driver.host_address(&address, parts, 0) != 0) return refused;
-  work->parts = reinterpret_cast<device_kernel::Part*>(address);
-  void* parameters[] = {&*work};
-  void* const function = device.kernels[tensor.dtype].function.load(std::memory_order_relaxed);
-  const auto blocks = static_cast<unsigned>(kernel_part_count(work->count));
-  clear_parts(static_cast<device_kernel::Part*>(parts), blocks);
-  if (driver.launch(function, blocks, 1, 1, device_kernel::kThreads, 1, 1, 0, stream, parameters, nullptr) == 0) return nullptr;
-  device.why_never.store(refused, std::memory_order_relaxed);
-  return refused;
+  if (in.is_there() && driver.host_address(&address, parts, 0) == 0) {
+    work->parts = reinterpret_cast<device_kernel::Part*>(address);
+    void* parameters[] = {&*work};
+    void* const function = device.kernels[tensor.dtype].function.load(std::memory_order_relaxed);
+    const auto blocks = static_cast<unsigned>(kernel_part_count(work->count));
+    clear_parts(static_cast<device_kernel::Part*>(parts), blocks);
+    if (driver.launch(function, blocks, 1, 1, device_kernel::kThreads, 1, 1, 0, stream, parameters, nullptr) == 0) return nullptr;
+  }
+  device.why_never.store(kRefusedLaunch, std::memory_order_relaxed);
+  return kRefusedLaunch;
 }
 
 void DeviceKernels::request(Job job) {
