@@ -58,7 +58,8 @@ TAPDEV_DRIVER cuDeviceGet(int* device, int ordinal) {
   return ordinal < tapdev::kDevices ? 0 : 101;
 }
 TAPDEV_DRIVER cuDeviceGetAttribute(int* value, int attribute, int /*device*/) {
-  *value = attribute == 75 ? 9 : 0;
+  const bool is_unified = attribute == 41 || attribute == 91;
+  *value = attribute == 75 ? 9 : is_unified && !tapdev::has_fault("other addresses") ? 1 : 0;
   return 0;
 }
 TAPDEV_DRIVER cuDevicePrimaryCtxRetain(void** context, int device) {
@@ -90,7 +91,7 @@ TAPDEV_DRIVER cuModuleGetFunction(void** function, void* module, const char* nam
 }
 TAPDEV_DRIVER cuMemHostGetDevicePointer_v2(uint64_t* address, void* host, unsigned /*flags*/) {
   *address = reinterpret_cast<uint64_t>(host);
-  return 0;
+  return tapdev::has_fault("other addresses") ? 0 : 1;
 }
 TAPDEV_DRIVER cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned threads_y, unsigned threads_z,
                              unsigned shared, void* stream, void** parameters, void** extra) {

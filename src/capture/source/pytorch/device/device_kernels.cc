@@ -33,6 +33,8 @@ constexpr const char* kChild = "forked child";
 
 constexpr int kComputeCapabilityMajor = 75;
 constexpr int kComputeCapabilityMinor = 76;
+constexpr int kUnifiedAddressing = 41;
+constexpr int kUsesHostPointers = 91;  // also of host memory that was registered
 constexpr int kRelaxed = 2;
 constexpr int64_t kLongestMakingNs = 20'000'000'000;
 
@@ -103,8 +105,8 @@ const char* DeviceKernels::launch(const tensortap_torch_tensor& tensor, uint32_t
   Device& device = devices_[static_cast<size_t>(tensor.device->index)];
   const DeviceDriver& driver = *find_device_driver();
   const InContext in(driver, device.context);
-  uint64_t address = 0;
-  if (in.is_there() && driver.host_address(&address, parts, 0) == 0) {
+  auto address = reinterpret_cast<uint64_t>(parts);
+  if (in.is_there() && (device.has_host_addresses || driver.host_address(&address, parts, 0) == 0)) {
     work->parts = reinterpret_cast<device_kernel::Part*>(address);
     void* parameters[] = {&*work};
     void* const function = device.kernels[tensor.dtype].function.load(std::memory_order_relaxed);
@@ -171,6 +173,11 @@ const char* DeviceKernels::prepare(Device& device, int number) {
   // The program uses the device, so that this context is its own already.
   if (!known || driver->context_retain(&device.context, handle) != 0) return kNotMade;
   device.architecture = 10 * major + minor;
+  const auto has = [&](int attribute) {
+    int value = 0;
+    return driver->device_attribute(&value, attribute, handle) == 0 && value != 0;
+  };
+  device.has_host_addresses = has(kUnifiedAddressing) && has(kUsesHostPointers);
   return nullptr;
 }
 

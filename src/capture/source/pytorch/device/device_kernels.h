@@ -47,6 +47,7 @@ class DeviceKernels {
     std::atomic<const char*> why_never{nullptr};
     void* context = nullptr;  // set before a kernel's state says that it is ready
     int architecture = 0;
+    bool has_host_addresses = false;  // pinned memory has the same addresses for the device
     std::array<Kernel, TENSORTAP_DTYPE_COUNT> kernels;
   };
   using Job = std::pair<int, uint32_t>;  // a device and a dtype
