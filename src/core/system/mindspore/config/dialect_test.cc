@@ -46,7 +46,7 @@ TEST(MindsporeDialect, DevicesComputeStatisticsWhereMindsporeLetsThem) {
   config["e2e_dump_settings"]["stat_calc_mode"] = "device";
   config["common_dump_settings"]["saved_data"] = "statistic";
   const CaptureSpec there = spec_of(config, "mindspore/ascend");
-  EXPECT_EQ(there.device_stats, DeviceStats::kOperators);
+  EXPECT_EQ(there.device_stats, DeviceStats::kKernel);
   EXPECT_THAT(there.notes, Contains(HasSubstr("devices compute")));
   EXPECT_EQ(spec_of(config, "mindspore/gpu").device_stats, DeviceStats::kAuto);
   EXPECT_THAT(spec_of(config, "mindspore/gpu").notes, Contains(HasSubstr("computed on the host")));
