@@ -46,7 +46,7 @@ constexpr const char* kLostWithEarlier = "tensor on a device whose earlier copy 
 // Ops, plans and decisions live as long as the session, also those of a plan that was replaced.
 class TensorLook::LateLook final : public LateWork {
  public:
-  LateLook(TensorLook& look, const TakenEvent& event, const tensortap_tensor& tensor, Described it)
+  LateLook(TensorLook& look, const TakenEvent& event, const tensortap_tensor& tensor, const Described& it)
       : look_(look),
         event_(without_tensors(event.c)),
         op_(event.op),
@@ -55,7 +55,7 @@ class TensorLook::LateLook final : public LateWork {
         thinning_(event.thinning),
         execution_(event.execution),
         tensor_(tensor),
-        it_(std::move(it)) {
+        it_(it) {
     if (it_.view.strides != nullptr) {
       const auto rank = static_cast<size_t>(it_.view.desc.shape.rank());
       strides_.assign(it_.view.strides, it_.view.strides + rank);
@@ -207,7 +207,7 @@ TensorLook::Begun TensorLook::begin_late(TakenEvent& event, const tensortap_tens
   if (may_read_infinity && event.execution.late_infinity == nullptr) event.execution.late_infinity = std::make_shared<bool>(false);
   const RecordRow row = it.row;
   const ContentKey key = it.known.key;
-  auto late = std::make_unique<LateLook>(*this, event, tensor, std::move(it));
+  auto late = std::make_unique<LateLook>(*this, event, tensor, it);
   if (learns != nullptr) late_contents_.begin(key, learns);
   late->begin(std::move(copy), std::move(learns), std::move(shares));
   parts_.sink.take_late(row, std::move(late));
